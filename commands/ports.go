@@ -1,0 +1,139 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"assent/domain"
+	"assent/domain/action"
+)
+
+// Log is the one append-only log. What it promises, on every adapter: a total
+// order; positions without gaps; nothing at or below a head it returned ever
+// changes; an append repeated with the same event ids is answered as the first
+// time and not repeated; recorded-at never runs backwards. commands/eventlog/logtest
+// holds adapters to it.
+type Log interface {
+	// Append writes all of it or nothing. A write without events is a check
+	// that a stream is still at the version it expects. The error is a
+	// *Conflict, ErrBusy, ErrUnavailable, ErrUnknown, or a *domain.Refusal
+	// with the code limit for what is too large.
+	Append(ctx context.Context, writes ...Write) (Receipt, error)
+	// ReadStream gives a stream's events after a version, oldest first; none
+	// for a stream nobody wrote to.
+	ReadStream(ctx context.Context, stream domain.Stream, after domain.Version) ([]domain.Record, error)
+	// ReadAll gives at most limit events after a position, in order.
+	ReadAll(ctx context.Context, after domain.Position, limit int) ([]domain.Record, error)
+	// Follow gives every event after a position, in order and once each, and
+	// waits for more until the context ends; its last pair then holds the
+	// context's error.
+	Follow(ctx context.Context, after domain.Position) iter.Seq2[domain.Record, error]
+	// Head is the last event's place.
+	Head(ctx context.Context) (Head, error)
+	// Close lets go of the log; appends under way are answered first.
+	Close() error
+}
+
+// Limits of what the log takes, on every adapter, in bytes as stored.
+const (
+	MaxState  = 200 << 10 // an item's whole state
+	MaxEvent  = 256 << 10
+	MaxAppend = 900 << 10
+)
+
+// Write is what one append does to one stream.
+type Write struct {
+	Stream domain.Stream
+	Expect domain.Version // the version it must be at; 0: must not exist
+	Events []domain.Fresh // none: only check
+}
+
+// Receipt is where an append ended up.
+type Receipt struct {
+	Position domain.Position // of its last event
+	At       time.Time
+}
+
+// Head is the end of the log. The zero Head is an empty log.
+type Head struct {
+	Position domain.Position
+	At       time.Time // recorded-at of the last event
+	Chain    [32]byte  // SHA-256 over everything up to here
+}
+
+// Conflict says that a stream is not where an append expected it. Nothing was
+// written.
+type Conflict struct {
+	Stream           domain.Stream
+	Expected, Actual domain.Version
+}
+
+// Error names the stream and both versions.
+func (c *Conflict) Error() string {
+	return fmt.Sprintf("%s is at version %d, not %d", c.Stream, c.Actual, c.Expected)
+}
+
+// What else can come of an append. ErrBusy and ErrUnavailable: nothing was
+// written and asking again is safe. ErrUnknown: it may have been written; ask
+// again under the same ids to find out.
+var (
+	ErrBusy        = errors.New("the log is busy")
+	ErrUnavailable = errors.New("the log cannot be written")
+	ErrUnknown     = errors.New("whether the log took it is not known")
+)
+
+// Sealer keeps personal free text readable only while its person's key lives.
+type Sealer interface {
+	Seal(ctx context.Context, workspace, person, text string) (*domain.Sealed, error)
+}
+
+// Pending is what a publish without a list means. It answers from a read model
+// that has seen everything up to a position.
+type Pending interface {
+	Pending(ctx context.Context, workspace, site string, after domain.Position) ([]action.Named, error)
+}
+
+// Traces finds what an action did: every event it appended, as far as a read
+// model that has seen everything up to a position knows.
+type Traces interface {
+	Trace(ctx context.Context, workspace string, act domain.ID, after domain.Position) ([]Trace, error)
+	// Unfinished lists proposals that were approved and not settled, and
+	// waiting ones whose time is over.
+	Unfinished(ctx context.Context, now time.Time) ([]domain.Stream, error)
+}
+
+// Trace is one event of an action.
+type Trace struct {
+	Stream  domain.Stream
+	Version domain.Version
+}
+
+// Asker is who a read is answered for.
+type Asker struct {
+	Workspace string
+	Principal domain.Principal
+	Person    string // behind an agent, or the person itself
+	Agent     *Limits
+	Head      domain.Position // the answer has seen at least this much
+}
+
+// Limits are what an agent works within, for whoever tells it so.
+type Limits struct {
+	Mode   string   `json:"mode"`
+	Scopes []string `json:"scopes"`
+	Site   string   `json:"site,omitempty"`
+	Paused bool     `json:"paused,omitempty"`
+}
+
+// Answers binds read actions to whoever can answer them.
+type Answers map[*action.Action]func(context.Context, Asker, any) (Answer, error)
+
+// Bind lets f answer a question.
+func Bind[A any](answers Answers, q action.Question[A], f func(context.Context, Asker, A) (Answer, error)) {
+	answers[q.Action] = func(ctx context.Context, who Asker, args any) (Answer, error) {
+		return f(ctx, who, args.(A))
+	}
+}

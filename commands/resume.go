@@ -1,0 +1,80 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"assent/domain"
+	"assent/domain/proposal"
+)
+
+// Tend finishes what was left: approved proposals that were not carried out,
+// waiting ones whose time is over, summaries of minutes that have passed. It
+// does so at once and then every few seconds, until the context ends.
+//
+// This is the only process manager there is. It decides nothing: it carries
+// out what a person approved, under ids that make doing it twice harmless.
+func (r *Road) Tend(ctx context.Context, every time.Duration) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		if err := r.TendOnce(ctx); err != nil && ctx.Err() == nil {
+			slog.ErrorContext(ctx, "finishing what was left", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// TendOnce does all that is due now.
+func (r *Road) TendOnce(ctx context.Context) error {
+	now := r.now(ctx)
+	failed := r.conduct.flush(ctx, now, false)
+	streams, err := r.Traces.Unfinished(ctx, now)
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	for _, s := range streams {
+		if err := r.tend(ctx, s, now); err != nil {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+func (r *Road) tend(ctx context.Context, s domain.Stream, now time.Time) error {
+	at, err := r.things.load(ctx, s)
+	if err != nil {
+		return err
+	}
+	p := at.state.(proposal.Proposal)
+	if p.Status == proposal.IsApproved {
+		_, err := r.finish(ctx, s)
+		return err
+	}
+	events, err := proposal.Expire(p, now)
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	id := domain.Derive("cmd", s.ID, "expired")
+	e := domain.Envelope{Action: id, Name: "proposal.expire", Principal: domain.Principal{Kind: domain.KindSystem, ID: "clock"}, Proposal: s.ID}
+	fresh, err := r.spell(id, 0, []domain.Envelope{e}, []any{events[0]})
+	if err != nil {
+		return err
+	}
+	_, err = r.Log.Append(ctx, Write{s, at.version, fresh})
+	if _, moved := errors.AsType[*Conflict](err); moved {
+		return nil // somebody decided first
+	}
+	return err
+}
+
+// Close writes down what was only counted so far.
+func (r *Road) Close(ctx context.Context) error {
+	return r.conduct.flush(ctx, r.now(ctx), true)
+}

@@ -1,0 +1,142 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"assent/domain"
+	"assent/domain/action"
+	"assent/domain/policy"
+	"assent/domain/vocab"
+)
+
+// Parts is what a road is built of.
+type Parts struct {
+	Log      Log
+	Words    *vocab.Vocabulary
+	Kinds    map[string]action.Kind
+	Registry *action.Registry
+	Sealer   Sealer
+	Pending  Pending
+	Traces   Traces
+	Answers  Answers
+	Clock    func() time.Time
+	// ProposalURL is where people decide on a proposal.
+	ProposalURL func(id string) string
+}
+
+// Road is the one road. It is safe for any number of callers.
+type Road struct {
+	Parts
+	things  *things
+	conduct *ledger
+}
+
+// NewRoad builds the road.
+func NewRoad(p Parts) *Road {
+	r := &Road{Parts: p, things: newThings(p)}
+	r.conduct = newLedger(r)
+	return r
+}
+
+// attempts is how often a call is taken down the road again because what it
+// read changed under it, before the caller is told that the log is busy.
+const attempts = 50
+
+// Do takes one call down the road. There is no second road. The error is a
+// fault (ErrBusy, ErrUnavailable, or worse); a meant no is an outcome.
+func (r *Road) Do(ctx context.Context, call Call) (Outcome, error) {
+	return r.take(ctx, &trip{road: r, call: call})
+}
+
+func (r *Road) take(ctx context.Context, t *trip) (Outcome, error) {
+	t.ctx = ctx
+	for range attempts {
+		t.start()
+		t.step(t.identify) // the key still lives, its person still holds a seat
+		t.step(t.find)     // the registry knows the action
+		t.step(t.read)     // the arguments fit its schema, and nothing is left over
+		t.step(t.look)     // the person behind may open the target
+		t.step(t.rehearse) // the events it would append, as things stand
+		t.step(t.ask)      // act, propose or refuse
+		out, err := t.settle()
+		if _, moved := errors.AsType[*Conflict](err); !moved {
+			return out, err
+		}
+	}
+	return Outcome{}, ErrBusy
+}
+
+// trip is one call on its way down the road.
+type trip struct {
+	road *Road
+	ctx  context.Context
+	call Call
+
+	// Set by the desk when a proposal is carried out.
+	yes      *policy.Yes
+	proposal string
+	digest   string // of the card that was approved
+	id       domain.ID
+	named    bool   // the id is derived: asking again must find the first answer
+	target   string // of a new thing, as it was filed
+
+	now       time.Time
+	authority authority
+	action    *action.Action
+	cmd       action.Command
+	stream    domain.Stream
+	thing     thing
+	known     action.Known
+	checks    map[domain.Stream]domain.Version
+	events    []any
+	claims    []claim
+	after     domain.State
+	changes   []domain.Change
+	question  policy.Question
+	verdict   domain.Verdict
+
+	err    error    // a *domain.Refusal, or a fault
+	answer *Outcome // given early: a read, or the first answer again
+}
+
+// authority is what the caller works within, read from the log.
+type authority struct {
+	person       string
+	role         policy.Role
+	mode         policy.Mode
+	scopes       []string
+	site         string
+	pausedAgents bool
+	pausedAgent  bool
+	limit        int
+}
+
+func (t *trip) start() {
+	now := t.road.Clock().UTC()
+	if head, err := t.road.Log.Head(t.ctx); err == nil && head.At.After(now) {
+		now = head.At // log time never runs backwards, and neither does ours
+	}
+	keep := trip{road: t.road, ctx: t.ctx, call: t.call, yes: t.yes, proposal: t.proposal, digest: t.digest, id: t.id, named: t.named, target: t.target}
+	*t = keep
+	t.now = now
+	t.checks = map[domain.Stream]domain.Version{}
+}
+
+// step takes one more step unless an earlier one already answered.
+func (t *trip) step(do func() error) {
+	if t.err == nil && t.answer == nil {
+		t.err = do()
+	}
+}
+
+// refusal is the meant no a trip ended with, if it did.
+func (t *trip) refusal() *domain.Refusal {
+	r, _ := errors.AsType[*domain.Refusal](t.err)
+	return r
+}
+
+func (t *trip) streamOf(ref action.Ref) domain.Stream {
+	return domain.Stream{Category: ref.Category, Workspace: t.call.Workspace, ID: ref.ID}
+}

@@ -1,0 +1,136 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"assent/domain"
+	"assent/domain/action"
+	"assent/domain/vocab"
+)
+
+// thing is one stream as it was read: its state and the version that is of.
+type thing struct {
+	stream  domain.Stream
+	state   domain.State
+	version domain.Version
+}
+
+// things folds streams, and remembers what they folded to. What it remembers
+// is never trusted to be the latest: every load reads what came since.
+type things struct {
+	log   Log
+	words *vocab.Vocabulary
+	kinds map[string]action.Kind
+
+	mu   sync.Mutex
+	kept map[domain.Stream]thing
+}
+
+// most is how many states are remembered.
+const most = 4096
+
+func newThings(p Parts) *things {
+	return &things{log: p.Log, words: p.Words, kinds: p.Kinds, kept: map[domain.Stream]thing{}}
+}
+
+// load is a stream as it stands now.
+func (ts *things) load(ctx context.Context, s domain.Stream) (thing, error) {
+	kind, ok := ts.kinds[s.Category]
+	if !ok {
+		return thing{}, fmt.Errorf("no kind of thing is called %q", s.Category)
+	}
+	ts.mu.Lock()
+	t, kept := ts.kept[s]
+	ts.mu.Unlock()
+	if !kept {
+		zero, err := kind.Fold(nil)
+		if err != nil {
+			return thing{}, err
+		}
+		t = thing{stream: s, state: zero}
+	}
+	records, err := ts.log.ReadStream(ctx, s, t.version)
+	if err != nil {
+		return thing{}, fmt.Errorf("read %s: %w", s, err)
+	}
+	if len(records) == 0 {
+		return t, nil
+	}
+	for _, r := range records {
+		event, err := ts.words.Read(r)
+		if err != nil {
+			return thing{}, err
+		}
+		if t.state, err = kind.Evolve(t.state, event.Event); err != nil {
+			return thing{}, err
+		}
+		t.version = r.Version
+	}
+	ts.keep(t)
+	return t, nil
+}
+
+func (ts *things) keep(t thing) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if len(ts.kept) >= most {
+		for s := range ts.kept { // any will do: what is needed again is read again
+			delete(ts.kept, s)
+			if len(ts.kept) < most*3/4 {
+				break
+			}
+		}
+	}
+	if old, ok := ts.kept[t.stream]; !ok || old.version < t.version {
+		ts.kept[t.stream] = t
+	}
+}
+
+// history is every event of a stream, read back.
+func (ts *things) history(ctx context.Context, s domain.Stream) ([]domain.Recorded, error) {
+	records, err := ts.log.ReadStream(ctx, s, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", s, err)
+	}
+	events := make([]domain.Recorded, len(records))
+	for i, r := range records {
+		if events[i], err = ts.words.Read(r); err != nil {
+			return nil, err
+		}
+	}
+	return events, nil
+}
+
+// at is a stream's state as it was at a version.
+func (ts *things) at(ctx context.Context, t thing, v domain.Version) (domain.State, error) {
+	if v == t.version {
+		return t.state, nil
+	}
+	if v < 0 || v > t.version {
+		return nil, domain.Refuse("not-found", "There is no version %d.", v)
+	}
+	history, err := ts.history(ctx, t.stream)
+	if err != nil {
+		return nil, err
+	}
+	return ts.kinds[t.stream.Category].Fold(eventsOf(history[:v]))
+}
+
+// known hands a thing to a decision.
+func (ts *things) known(ctx context.Context, t thing) action.Thing {
+	return action.Thing{
+		State:   t.state,
+		Version: t.version,
+		At:      func(v domain.Version) (domain.State, error) { return ts.at(ctx, t, v) },
+	}
+}
+
+func eventsOf(history []domain.Recorded) []any {
+	events := make([]any, len(history))
+	for i, h := range history {
+		events[i] = h.Event
+	}
+	return events
+}

@@ -1,0 +1,191 @@
+package commands
+
+import (
+	"context"
+	"slices"
+
+	"assent/domain"
+	"assent/domain/action"
+	"assent/domain/address"
+	"assent/domain/policy"
+)
+
+// Undo takes an action back, as far as it reaches, within 24 hours: the
+// reverse of each of its events, newest first, in one append. It refuses when
+// later work would be lost. Undoing an undo is undoing any action.
+func (d *Desk) Undo(ctx context.Context, by domain.Person, id domain.ID, reason string) (Outcome, error) {
+	return d.attempt(ctx, by, "action.undo", func(dec *decision) (Outcome, error) {
+		u := &undoing{decision: dec, undoes: id, places: map[domain.Stream][]int{}}
+		if err := u.find(); err != nil {
+			return Outcome{}, err
+		}
+		if err := u.allowed(); err != nil {
+			return Outcome{}, err
+		}
+		return u.perform(reason)
+	})
+}
+
+// undoing is one action being taken back.
+type undoing struct {
+	*decision
+	undoes    domain.ID
+	streams   []domain.Stream // in the order the action wrote them
+	places    map[domain.Stream][]int
+	histories map[domain.Stream][]domain.Recorded
+	first     domain.Recorded
+	undone    bool // an undo of it stands in the log already
+}
+
+// find reads what the action did, from the streams themselves: the read model
+// only says where to look.
+func (u *undoing) find() error {
+	head, err := u.road.Log.Head(u.ctx)
+	if err != nil {
+		return err
+	}
+	traces, err := u.road.Traces.Trace(u.ctx, u.by.Workspace(), u.undoes, head.Position)
+	if err != nil {
+		return err
+	}
+	u.histories = map[domain.Stream][]domain.Recorded{}
+	for _, t := range traces {
+		if t.Stream.Category == address.Kind.Category || t.Stream.Workspace != u.by.Workspace() {
+			continue // addresses follow from the things themselves
+		}
+		if _, read := u.histories[t.Stream]; !read {
+			history, err := u.road.things.history(u.ctx, t.Stream)
+			if err != nil {
+				return err
+			}
+			u.histories[t.Stream] = history
+			u.streams = append(u.streams, t.Stream)
+			u.note(t.Stream, history)
+		}
+	}
+	if len(u.streams) == 0 {
+		return domain.Refuse("not-found", "There is no such action. Look it up in the audit.")
+	}
+	return nil
+}
+
+func (u *undoing) note(s domain.Stream, history []domain.Recorded) {
+	for i, h := range history {
+		switch u.undoes {
+		case h.Envelope.Action:
+			if u.first.ID == "" {
+				u.first = h
+			}
+			u.places[s] = append(u.places[s], i)
+		case h.Envelope.Undoes:
+			u.undone = true
+		}
+	}
+}
+
+// allowed asks whether this person may, now.
+func (u *undoing) allowed() error {
+	if u.first.ID == "" {
+		return domain.Refuse("not-found", "There is no such action. Look it up in the audit.")
+	}
+	name, permission := u.first.Envelope.Name, "decide"
+	if a, ok := u.road.Registry.Find(name); ok {
+		if a.Final || a.Class == action.Oneself {
+			return domain.Refuse("final", "This cannot be taken back.")
+		}
+		permission = a.Permission
+	} else if name != "action.undo" {
+		return domain.Refuse("final", "This cannot be taken back.")
+	}
+	if !u.role.May(permission) {
+		return domain.Refuse("permission", "Your role may not do this itself (it needs `%s`), so it cannot take it back either.", permission)
+	}
+	if u.now.After(u.first.At.Add(UndoWindow)) {
+		return domain.Refuse("undo-window", "This can be taken back within 24 hours, and that is over. Change it by hand instead.")
+	}
+	return nil
+}
+
+// perform appends the reverses of everything, with the addresses they need.
+func (u *undoing) perform(reason string) (Outcome, error) {
+	var writes []Write
+	var changes []domain.Change
+	var last thing
+	n := 0
+	for _, s := range slices.Backward(u.streams) {
+		kind := u.road.Kinds[s.Category]
+		history := u.histories[s]
+		back, err := kind.TakeBack(eventsOf(history), u.places[s]...)
+		if err != nil {
+			if u.undone {
+				return Outcome{}, domain.Refuse("already-decided", "This was already taken back.")
+			}
+			return Outcome{}, err
+		}
+		before, err := kind.Fold(eventsOf(history))
+		if err != nil {
+			return Outcome{}, err
+		}
+		after := before
+		for _, e := range back {
+			if after, err = kind.Evolve(after, e); err != nil {
+				return Outcome{}, err
+			}
+		}
+		at := thing{s, before, domain.Version(len(history))}
+		claims, err := u.road.claim(u.ctx, s, before, after)
+		if err != nil {
+			return Outcome{}, err
+		}
+		if writes, n, err = u.write(writes, n, at, back, claims, reason); err != nil {
+			return Outcome{}, err
+		}
+		changes = append(changes, changeOf(at, after, len(back)))
+		last = thing{s, after, at.version + domain.Version(len(back))}
+	}
+	writes = append(writes, Write{Stream: u.seat.stream, Expect: u.seat.version})
+	receipt, err := u.road.Log.Append(u.ctx, writes...)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return Outcome{
+		Outcome:  Done,
+		Action:   u.id,
+		Position: Position(receipt.Position),
+		Target:   &Target{Kind: last.stream.Category, ID: last.stream.ID, Version: last.version},
+		Changes:  clipLines(linesOf(changes)),
+		Undo:     &Undo{Until: receipt.At.Add(UndoWindow)},
+	}, nil
+}
+
+// write adds one stream's reverses and claims. The first event of the whole
+// undo carries the person's reason.
+func (u *undoing) write(writes []Write, n int, at thing, back []any, claims []claim, reason string) ([]Write, int, error) {
+	e := u.envelope()
+	e.Undoes, e.Causation = u.undoes, u.undoes
+	first := e
+	if n == 0 {
+		verdict := policy.Ask(policy.Question{Now: u.now, Principal: e.Principal, Action: u.name, Class: action.Content, Scope: "any", Permission: "any", Role: u.role})
+		first.Verdict = &verdict
+		if reason != "" {
+			sealed, err := u.road.seal(u.ctx, u.by.Workspace(), u.by.ID(), clipText(reason, 500))
+			if err != nil {
+				return nil, 0, err
+			}
+			first.Reason = sealed
+		}
+	}
+	fresh, err := u.road.spell(u.id, n, []domain.Envelope{first, e}, back)
+	if err != nil {
+		return nil, 0, err
+	}
+	writes, n = append(writes, Write{at.stream, at.version, fresh}), n+len(back)
+	for _, c := range claims {
+		taken, err := u.road.spell(u.id, n, []domain.Envelope{e}, []any{c.event})
+		if err != nil {
+			return nil, 0, err
+		}
+		writes, n = append(writes, Write{c.stream, c.version, taken}), n+1
+	}
+	return writes, n, nil
+}

@@ -1,0 +1,170 @@
+// Package agent is programs that act for a person, never with more than that
+// person has. Names and key hashes are kept beside the log.
+package agent
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"assent/domain"
+	"assent/domain/action"
+	"assent/domain/policy"
+	"assent/domain/vocab"
+)
+
+// Agent is what the road must know of an agent. Mode and scopes are the
+// ceiling of every key it has.
+type Agent struct {
+	Person  string // who it acts for; empty before anything happened
+	Mode    policy.Mode
+	Scopes  []string
+	Site    string // the one site it works on; empty for all
+	Confirm bool   // its owner allows confirming in the agent's own client
+	Paused  bool
+	Keys    map[string]Key
+}
+
+// Key is one way in. It may narrow the agent and never widens it.
+type Key struct {
+	Expires time.Time // zero: never
+	Mode    policy.Mode
+	Scopes  []string // nil: all of the agent's
+	Revoked bool
+}
+
+// Allows says what a key may do at a time: the stricter mode, the scopes that
+// both have. It is false for a key that does not exist, is revoked or is over.
+func (a Agent) Allows(key string, now time.Time) (mode policy.Mode, scopes []string, ok bool) {
+	k, known := a.Keys[key]
+	if !known || k.Revoked || !k.Expires.IsZero() && !now.Before(k.Expires) {
+		return "", nil, false
+	}
+	scopes = a.Scopes
+	if k.Scopes != nil {
+		scopes = slices.DeleteFunc(slices.Clone(a.Scopes), func(s string) bool { return !slices.Contains(k.Scopes, s) })
+	}
+	return policy.Stricter(a.Mode, k.Mode), scopes, true
+}
+
+// Fields are what a person would recognise it by.
+func (a Agent) Fields() []domain.Field {
+	if a.Person == "" {
+		return nil
+	}
+	fields := []domain.Field{
+		{Name: "person", Value: a.Person},
+		{Name: "mode", Value: string(a.Mode)},
+		{Name: "scopes", Value: a.Scopes},
+		{Name: "site", Value: a.Site},
+		{Name: "confirm", Value: a.Confirm},
+		{Name: "paused", Value: a.Paused},
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.Keys)) {
+		if k := a.Keys[id]; !k.Revoked {
+			fields = append(fields, domain.Field{Name: id, Value: "works" + until(k.Expires)})
+		}
+	}
+	return fields
+}
+
+func until(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return " until " + t.UTC().Format(time.RFC3339)
+}
+
+// Kind is agents as the road sees them.
+var Kind = action.KindOf[Agent, Event]("agent", "agent", Words)
+
+// Event is a fact about one agent.
+type Event interface{ domain.Event[Agent, Event] }
+
+// Words are the names in the log. They outlive the code: never reuse one.
+var Words = []vocab.Word{
+	vocab.Say[Created]("agent.created"),
+	vocab.Say[Updated]("agent.updated"),
+	vocab.Say[Minted]("agent.key-minted"),
+	vocab.Say[Revoked]("agent.key-revoked"),
+}
+
+// Created is an agent's first fact.
+type Created struct {
+	Person  string      `json:"person"`
+	Mode    policy.Mode `json:"mode"`
+	Scopes  []string    `json:"scopes"`
+	Site    string      `json:"site,omitempty"`
+	Confirm bool        `json:"confirm,omitempty"`
+}
+
+// Evolve is the agent as it was made.
+func (e Created) Evolve(Agent) Agent {
+	return Agent{Person: e.Person, Mode: e.Mode, Scopes: e.Scopes, Site: e.Site, Confirm: e.Confirm}
+}
+
+// Reverse is nil: who may act is never changed by the way. Pause it instead.
+func (Created) Reverse(Agent) Event { return nil }
+
+// Updated sets what it names and leaves the rest.
+type Updated struct {
+	Mode    *policy.Mode `json:"mode,omitempty"`
+	Scopes  *[]string    `json:"scopes,omitempty"`
+	Site    *string      `json:"site,omitempty"`
+	Confirm *bool        `json:"confirm,omitempty"`
+	Paused  *bool        `json:"paused,omitempty"`
+}
+
+// Evolve sets what the event names.
+func (e Updated) Evolve(a Agent) Agent {
+	domain.Set(&a.Mode, e.Mode)
+	domain.Set(&a.Scopes, e.Scopes)
+	domain.Set(&a.Site, e.Site)
+	domain.Set(&a.Confirm, e.Confirm)
+	domain.Set(&a.Paused, e.Paused)
+	return a
+}
+
+// Reverse is nil: an undo must not widen an agent by the way.
+func (Updated) Reverse(Agent) Event { return nil }
+
+// Minted gives the agent a key. The key itself is nowhere in the log.
+type Minted struct {
+	Key     string      `json:"key"`
+	Expires time.Time   `json:"expires,omitzero"`
+	Mode    policy.Mode `json:"mode,omitempty"`
+	Scopes  []string    `json:"scopes,omitempty"`
+}
+
+// Evolve adds the key, unless it was revoked: revoked is for ever.
+func (e Minted) Evolve(a Agent) Agent {
+	return a.with(e.Key, Key{Expires: e.Expires, Mode: e.Mode, Scopes: e.Scopes, Revoked: a.Keys[e.Key].Revoked})
+}
+
+// Reverse is nil: keys are revoked, not undone.
+func (Minted) Reverse(Agent) Event { return nil }
+
+// Revoked ends a key.
+type Revoked struct {
+	Key string `json:"key"`
+}
+
+// Evolve marks the key as over.
+func (e Revoked) Evolve(a Agent) Agent {
+	k := a.Keys[e.Key]
+	k.Revoked = true
+	return a.with(e.Key, k)
+}
+
+// Reverse is nil: nothing revives a key.
+func (Revoked) Reverse(Agent) Event { return nil }
+
+func (a Agent) with(id string, k Key) Agent {
+	keys := maps.Clone(a.Keys)
+	if keys == nil {
+		keys = map[string]Key{}
+	}
+	keys[id] = k
+	a.Keys = keys
+	return a
+}

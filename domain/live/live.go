@@ -1,0 +1,98 @@
+// Package live is what the public sees of a site: which version of each item,
+// at which address. Publishing names versions, so what was checked and
+// approved is by construction what goes live, whatever is edited meanwhile.
+package live
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"assent/domain"
+	"assent/domain/action"
+	"assent/domain/vocab"
+)
+
+// Live is what is public, by item id.
+type Live struct{ Items map[string]At }
+
+// At is one item's public version, and where it is served. The site's own
+// settings have no address.
+type At struct {
+	Version domain.Version
+	Address string
+}
+
+// Fields show each item with its version.
+func (l Live) Fields() []domain.Field {
+	var fields []domain.Field
+	for _, id := range slices.Sorted(maps.Keys(l.Items)) {
+		fields = append(fields, domain.Field{Name: id, Value: fmt.Sprintf("version %d at %s", l.Items[id].Version, l.Items[id].Address)})
+	}
+	return fields
+}
+
+// Kind is a site's public state as the road sees it; its id is the site's.
+var Kind = action.KindOf[Live, Event]("live", "", Words)
+
+// Event is a fact about what is public.
+type Event interface{ domain.Event[Live, Event] }
+
+// Words are the names in the log. They outlive the code: never reuse one.
+var Words = []vocab.Word{
+	vocab.Say[Published]("live.published"),
+}
+
+// Published sets the public version of the items it names. Publishing, rolling
+// back and undoing either are all this one fact.
+type Published struct {
+	Items []Item `json:"items"`
+}
+
+// Item is one item's new public version; version 0 takes it off the site.
+type Item struct {
+	ID      string         `json:"id"`
+	Version domain.Version `json:"version"`
+	Address string         `json:"address,omitempty"`
+}
+
+// Evolve moves the pointers it names and leaves the rest.
+func (e Published) Evolve(l Live) Live {
+	items := maps.Clone(l.Items)
+	if items == nil {
+		items = map[string]At{}
+	}
+	for _, it := range e.Items {
+		if it.Version == 0 {
+			delete(items, it.ID)
+			continue
+		}
+		items[it.ID] = At{it.Version, it.Address}
+	}
+	return Live{Items: items}
+}
+
+// Reverse points where it pointed before.
+func (e Published) Reverse(before Live) Event {
+	back := Published{Items: make([]Item, len(e.Items))}
+	for i, it := range e.Items {
+		was := before.Items[it.ID]
+		back.Items[i] = Item{it.ID, was.Version, was.Address}
+	}
+	return back
+}
+
+// KindOf is the kind of an item by its id: the site's own settings are named
+// by its handle.
+func KindOf(id string) string {
+	switch prefix, _, _ := strings.Cut(id, "_"); prefix {
+	case "art":
+		return "article"
+	case "page":
+		return "page"
+	}
+	return "site"
+}
+
+func refOf(id string) action.Ref { return action.Ref{Category: KindOf(id), ID: id} }

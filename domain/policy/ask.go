@@ -1,0 +1,82 @@
+package policy
+
+import (
+	"time"
+
+	"assent/domain"
+	"assent/domain/action"
+)
+
+// Revision names the present rules. A verdict carries it, so that "the rules
+// that said act" can be read as a set.
+const Revision = "rules-1"
+
+// Question is everything the rules may look at: values, nothing fetched. It is
+// recorded with the verdict, so that the answer can be asked for again.
+type Question struct {
+	Now       time.Time        `json:"now"`
+	Principal domain.Principal `json:"principal"`
+	Local     bool             `json:"local,omitempty"` // came from this machine's own user
+
+	Action     string       `json:"action"`
+	Class      action.Class `json:"class"`
+	Scope      string       `json:"scope"`
+	Permission string       `json:"permission"`
+	Site       string       `json:"site,omitempty"` // that the target is on
+
+	Mode         Mode     `json:"mode,omitempty"`     // as stored; empty for a person at the console
+	Scopes       []string `json:"scopes,omitempty"`   // what agent and key both have
+	OnlySite     string   `json:"onlySite,omitempty"` // the one site the agent is for
+	Role         Role     `json:"role,omitempty"`     // of the person behind; empty without a seat
+	PausedAgents bool     `json:"pausedAgents,omitempty"`
+	PausedAgent  bool     `json:"pausedAgent,omitempty"`
+
+	Skill *Skill            `json:"skill,omitempty"`
+	Check *domain.AutoCheck `json:"autoCheck,omitempty"` // of a publish in auto mode
+	Yes   *Yes              `json:"yes,omitempty"`
+}
+
+// Skill is a declared way of working: it narrows a call and may ask for a
+// person, and never widens.
+type Skill struct {
+	Name     string   `json:"name"`
+	Known    bool     `json:"known"`
+	Digest   string   `json:"digest,omitempty"`
+	Scopes   []string `json:"scopes,omitempty"`
+	Approval []string `json:"approval,omitempty"` // actions it wants a person for
+}
+
+// Yes is what lifts a hold. The three kinds are never mixed.
+type Yes struct {
+	Kind string `json:"kind"` // approval | confirmation | standing
+	By   string `json:"by"`
+}
+
+// Ask asks every rule, keeps what each says, and lets the strictest stand. No
+// rule can loosen what another tightened; their order only breaks ties. A yes
+// lifts a hold, never a refusal.
+func Ask(q Question) domain.Verdict {
+	v := domain.Verdict{Rules: Revision, AutoCheck: q.Check}
+	for _, r := range rules {
+		f := r.says(q)
+		if f.Answer == domain.Act && f.Code == "" {
+			v.Passed = append(v.Passed, r.name)
+			continue
+		}
+		f.Rule = r.name
+		v.Findings = append(v.Findings, f)
+		if f.Answer > v.Answer {
+			v.Answer, v.Reason = f.Answer, f.Reason
+			v.Code, v.Cause = "", ""
+			if f.Answer == domain.Reject {
+				v.Code = f.Code
+			} else {
+				v.Cause = f.Code
+			}
+		}
+	}
+	if q.Yes != nil && v.Answer == domain.Propose {
+		v.Answer, v.Lifted = domain.Act, q.Yes.Kind
+	}
+	return v
+}

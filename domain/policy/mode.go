@@ -1,0 +1,46 @@
+// Package policy answers whether a call happens, waits for a person, or is
+// refused. It is a value: pure, asked in one place, replayable from the
+// question that was recorded.
+package policy
+
+import "slices"
+
+// Mode is how independently an agent works. A mode narrows, never grants.
+type Mode string
+
+// The modes, from the most careful on. Bypass exists only for local callers.
+const (
+	Plan   Mode = "plan"
+	Manual Mode = "manual"
+	Edits  Mode = "edits"
+	Auto   Mode = "auto"
+	Bypass Mode = "bypass"
+)
+
+// Modes are all modes, in the order of independence.
+var Modes = []Mode{Plan, Manual, Edits, Auto, Bypass}
+
+// Known says that there is such a mode.
+func (m Mode) Known() bool { return slices.Contains(Modes, m) }
+
+// Stricter is the more careful of two modes. An empty mode is no limit.
+func Stricter(a, b Mode) Mode {
+	switch {
+	case a == "":
+		return b
+	case b == "":
+		return a
+	case slices.Index(Modes, a) < slices.Index(Modes, b):
+		return a
+	}
+	return b
+}
+
+// Effective is the mode that counts: what is not stored or not known is edits,
+// and bypass anywhere but at a local caller is edits too.
+func Effective(m Mode, local bool) Mode {
+	if !m.Known() || m == Bypass && !local {
+		return Edits
+	}
+	return m
+}

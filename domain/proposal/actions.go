@@ -1,0 +1,136 @@
+package proposal
+
+import (
+	"time"
+
+	"assent/domain"
+	"assent/domain/action"
+)
+
+// Lifetime is how long a proposal waits before it expires.
+const Lifetime = 7 * 24 * time.Hour
+
+// Actions are what an agent can ask about proposals. Deciding on one is not
+// among them: people do that at the desk.
+var Actions = []*action.Action{List.Action, Get.Action, Withdraw}
+
+// Which names a proposal in arguments.
+type Which struct {
+	Proposal string `json:"proposal" jsonschema:"the proposal's id (prop_…)"`
+}
+
+// Target is the proposal's id.
+func (w Which) Target() string { return w.Proposal }
+
+// List lists the caller's own proposals.
+var List = action.Look(action.Page{}, action.Facts{
+	Name:       "proposal.list",
+	Title:      "List my proposals",
+	About:      "Lists what you asked for that waits for a person, and what became of the rest, newest first.",
+	Scope:      "any",
+	Permission: "any",
+})
+
+// Get gives one of the caller's own proposals.
+var Get = action.Look(Which{"prop_06g0example0000000000000000"}, action.Facts{
+	Name:       "proposal.get",
+	Title:      "Look at a proposal",
+	About:      "Says what became of something you asked for: still waiting, done, or declined and why.",
+	Scope:      "any",
+	Permission: "any",
+})
+
+// WithdrawArgs takes a proposal back.
+type WithdrawArgs struct {
+	Which
+	Asker domain.Principal `json:"-"` // filled in by the road: a proposal is withdrawn by who filed it
+}
+
+// SignedBy fills in who asks.
+func (w WithdrawArgs) SignedBy(p domain.Principal) any {
+	w.Asker = p
+	return w
+}
+
+// Withdraw takes back a proposal that still waits.
+var Withdraw = action.Of(Kind, withdraw,
+	WithdrawArgs{Which: Which{"prop_06g0example0000000000000000"}},
+	action.Facts{
+		Name:       "proposal.withdraw",
+		Title:      "Withdraw a proposal",
+		About:      "Takes back something you asked for that still waits for a person.",
+		Class:      action.Oneself,
+		Scope:      "any",
+		Permission: "any",
+		Final:      true,
+	})
+
+func withdraw(p Proposal, w WithdrawArgs) ([]Event, error) {
+	switch {
+	case p.Status == "" || p.Asker != w.Asker:
+		return nil, domain.Refuse("not-found", "You have no such proposal. List your proposals to find its id.")
+	case p.Status == IsWithdrawn:
+		return nil, nil // already so
+	}
+	if err := p.open(); err != nil {
+		return nil, err
+	}
+	return []Event{Withdrawn{}}, nil
+}
+
+// Approve is a person's yes to the card with this digest.
+func Approve(p Proposal, by, digest string, decision domain.ID, now time.Time) ([]Event, error) {
+	if err := p.decidable(now); err != nil {
+		return nil, err
+	}
+	return []Event{Approved{By: by, Digest: digest, Action: decision}}, nil
+}
+
+// Decline is a person's no.
+func Decline(p Proposal, by, code string, now time.Time) ([]Event, error) {
+	if err := p.decidable(now); err != nil {
+		return nil, err
+	}
+	return []Event{Declined{By: by, Code: code}}, nil
+}
+
+// Expire ends a proposal whose time is over; nothing before that.
+func Expire(p Proposal, now time.Time) ([]Event, error) {
+	if p.Status != Waiting || now.Before(p.Card.Expires) {
+		return nil, nil
+	}
+	return []Event{Expired{}}, nil
+}
+
+// Settle notes what became of an approved proposal's calls, once.
+func Settle(p Proposal, results []Result) ([]Event, error) {
+	if p.Status != IsApproved {
+		return nil, nil
+	}
+	return []Event{Settled{results}}, nil
+}
+
+func (p Proposal) decidable(now time.Time) error {
+	if err := p.open(); err != nil {
+		return err
+	}
+	if !now.Before(p.Card.Expires) {
+		return domain.Refuse("expired", "This waited too long and expired. It can be asked for again.")
+	}
+	return nil
+}
+
+// open is nil while a proposal still waits.
+func (p Proposal) open() error {
+	switch p.Status {
+	case Waiting:
+		return nil
+	case "":
+		return domain.Refuse("not-found", "There is no such proposal.")
+	case IsWithdrawn:
+		return domain.Refuse("withdrawn", "This was withdrawn by who asked for it.")
+	case IsExpired:
+		return domain.Refuse("expired", "This waited too long and expired. It can be asked for again.")
+	}
+	return domain.Refuse("already-decided", "This was already decided (%s by %s).", p.Status, p.By)
+}
