@@ -22,6 +22,8 @@ type Call struct {
 	Client    domain.Client
 	Skill     string // declared for this call
 
+	Correlation domain.ID // what several calls belong to, such as one import
+
 	// Local callers say how they want to work; agents with keys are what the
 	// log says they are.
 	Mode   policy.Mode

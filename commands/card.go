@@ -9,7 +9,6 @@ import (
 
 	"assent/domain"
 	"assent/domain/action"
-	"assent/domain/proposal"
 )
 
 // maxCard is how much of a card is stored with a proposal or shown in an
@@ -160,18 +159,4 @@ func clipText(s string, most int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
-func countsOf(changes []domain.Change) (n proposal.Counts) {
-	for _, c := range changes {
-		switch c.Change {
-		case domain.Added:
-			n.Added++
-		case domain.Removed:
-			n.Removed++
-		default:
-			n.Edited++
-		}
-	}
-	return n
 }

@@ -51,11 +51,12 @@ func (d *Desk) Approve(ctx context.Context, by domain.Person, id, digest string)
 			shown = p.Card.Digest
 		}
 		if card.digest != shown {
+			now, _ := clipCard(card.changes)
 			return Outcome{
 				Outcome:  Refused,
 				Refusal:  domain.Refuse("changed-since-shown", "What this would do has changed since it was shown. Look at it again and decide anew."),
 				Changes:  clipLines(linesOf(card.changes)),
-				Proposal: Moved{ID: id, Digest: card.digest, Filed: p.Card.Lines, Now: card.changes},
+				Proposal: Moved{ID: id, Digest: card.digest, Filed: p.Card.Lines, Now: now},
 			}, nil
 		}
 		events, err := proposal.Approve(p, by.ID(), shown, dec.id, dec.now)

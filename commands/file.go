@@ -30,7 +30,7 @@ func (t *trip) file() (Outcome, error) {
 		Headline: headline(t.action, t.stream, t.changes),
 		Cause:    t.verdict.Cause,
 		Changes:  len(t.changes),
-		Counts:   countsOf(t.changes),
+		Counts:   proposal.CountsOf(t.changes),
 		Digest:   cardDigest(t.action, t.stream, t.cmd.Raw, t.changes),
 		Lines:    lines,
 		Clipped:  clipped,

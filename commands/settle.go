@@ -156,6 +156,8 @@ func (t *trip) envelope() domain.Envelope {
 		Mode:      string(t.authority.mode),
 		Skill:     t.call.Skill,
 		Proposal:  t.proposal,
+
+		Correlation: t.call.Correlation,
 	}
 	if t.action != nil {
 		e.Name = t.action.Name

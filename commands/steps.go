@@ -231,7 +231,7 @@ func (t *trip) fill() error {
 		return err
 	}
 	t.cmd.Args = f.Filled(pending)
-	t.cmd.Raw, err = json.Marshal(t.cmd.Args)
+	t.cmd.Raw, err = action.Canonical(t.cmd.Args)
 	return err
 }
 

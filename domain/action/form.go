@@ -181,7 +181,7 @@ func (f form) read(own, common map[string]json.RawMessage, c *Command) error {
 	if err := json.Unmarshal(text, &c.Common); err != nil {
 		return err
 	}
-	if c.Raw, err = canonical(own); err != nil {
+	if c.Raw, err = Canonical(own); err != nil {
 		return err
 	}
 	sum := sha256.Sum256(c.Raw)
@@ -268,9 +268,10 @@ func plainType(t reflect.Type) string {
 	return "a whole number"
 }
 
-// canonical spells JSON in one way: keys sorted, numbers as they came.
-func canonical(parts map[string]json.RawMessage) (json.RawMessage, error) {
-	text, err := json.Marshal(parts)
+// Canonical spells a value as JSON in one way: keys sorted, numbers as they
+// came. What is compared, filed and run again is always spelt so.
+func Canonical(value any) (json.RawMessage, error) {
+	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}

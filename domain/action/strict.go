@@ -3,9 +3,11 @@ package action
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -33,12 +35,14 @@ func Strict(data []byte) error {
 		return malformed("the text is not valid UTF-8")
 	}
 	if !json.Valid(data) {
-		var v any
-		err := json.Unmarshal(data, &v)
-		return malformed("it is not one JSON value: %v", err)
+		at := int64(len(data))
+		if broken, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(data, new(any))); ok {
+			at = broken.Offset
+		}
+		return malformed("it is not one complete value, as byte %d shows", at)
 	}
 	w := walker{data: data}
-	return w.value("", 0)
+	return w.value()
 }
 
 func malformed(format string, args ...any) error {
@@ -49,43 +53,51 @@ func malformed(format string, args ...any) error {
 type walker struct {
 	data []byte
 	at   int
+	path []step // to the value it is in
 }
 
-func (w *walker) value(place string, depth int) error {
-	if depth > maxDepth {
-		return malformed("it is nested more than %d deep at %s", maxDepth, orRoot(place))
+// step is one key of an object or one place of a list.
+type step struct {
+	key   string
+	index int
+	list  bool
+}
+
+func (w *walker) value() error {
+	if len(w.path) > maxDepth {
+		return malformed("it is nested more than %d deep at %s", maxDepth, w.place())
 	}
 	switch w.space(); w.data[w.at] {
 	case '{':
-		return w.object(place, depth)
+		return w.object()
 	case '[':
-		return w.array(place, depth)
+		return w.array()
 	case '"':
-		_, err := w.text(place)
+		_, err := w.text()
 		return err
 	}
-	return w.scalar(place)
+	return w.scalar()
 }
 
-func (w *walker) object(place string, depth int) error {
+func (w *walker) object() error {
 	seen := map[string]string{}
-	for w.at++; ; w.at++ {
+	for w.at++; ; w.at++ { // past the brace, then past each comma
 		if w.space(); w.data[w.at] == '}' {
 			w.at++
 			return nil
 		}
-		key, err := w.text(place)
+		key, err := w.text()
 		if err != nil {
 			return err
 		}
-		folded := strings.ToLower(key)
+		folded := fold(key)
 		if other, twice := seen[folded]; twice {
-			return malformed("%s has both %q and %q", orRoot(place), other, key)
+			return malformed("%s has both %q and %q", w.place(), clip(other), clip(key))
 		}
 		seen[folded] = key
 		w.space()
 		w.at++ // the colon
-		if err := w.value(place+"/"+key, depth+1); err != nil {
+		if err := w.within(step{key: key}); err != nil {
 			return err
 		}
 		if w.space(); w.data[w.at] == '}' {
@@ -95,14 +107,14 @@ func (w *walker) object(place string, depth int) error {
 	}
 }
 
-func (w *walker) array(place string, depth int) error {
+func (w *walker) array() error {
 	w.at++
 	for i := 0; ; i++ {
 		if w.space(); w.data[w.at] == ']' {
 			w.at++
 			return nil
 		}
-		if err := w.value(place+"/"+strconv.Itoa(i), depth+1); err != nil {
+		if err := w.within(step{index: i, list: true}); err != nil {
 			return err
 		}
 		if w.space(); w.data[w.at] == ',' {
@@ -111,8 +123,47 @@ func (w *walker) array(place string, depth int) error {
 	}
 }
 
+func (w *walker) within(s step) error {
+	w.path = append(w.path, s)
+	err := w.value()
+	w.path = w.path[:len(w.path)-1]
+	return err
+}
+
+// place is where the walker is, in words. It is only spelled out for an error:
+// a long key over a long list must cost nothing.
+func (w *walker) place() string {
+	if len(w.path) == 0 {
+		return "the top"
+	}
+	var b strings.Builder
+	for _, s := range w.path {
+		b.WriteByte('/')
+		if s.list {
+			b.WriteString(strconv.Itoa(s.index))
+		} else {
+			b.WriteString(clip(s.key))
+		}
+	}
+	return b.String()
+}
+
+// fold spells a key as encoding/json compares it: not only its case, also the
+// long s and the Kelvin sign are letters like any other there.
+func fold(key string) string {
+	return strings.Map(func(r rune) rune {
+		for {
+			next := unicode.SimpleFold(r)
+			if next <= r {
+				return next
+			}
+			r = next
+		}
+	}, key)
+}
+
 // text passes over a string and gives its value.
-func (w *walker) text(place string) (string, error) {
+func (w *walker) text() (string, error) {
 	start := w.at
 	for w.at++; w.data[w.at] != '"'; w.at++ {
 		if w.data[w.at] != '\\' {
@@ -129,7 +180,7 @@ func (w *walker) text(place string) (string, error) {
 		}
 		paired := bytes.HasPrefix(w.data[w.at+1:], []byte(`\u`)) && utf16.DecodeRune(unit, w.unit(w.at+3)) != utf8.RuneError
 		if !paired {
-			return "", malformed("%s holds half of a character (a lone surrogate)", orRoot(place))
+			return "", malformed("%s holds half of a character (a lone surrogate)", w.place())
 		}
 		w.at += 6
 	}
@@ -139,14 +190,15 @@ func (w *walker) text(place string) (string, error) {
 	return s, err
 }
 
+// unit is the four hex digits of an escape.
 func (w *walker) unit(at int) rune {
 	n, _ := strconv.ParseUint(string(w.data[at:at+4]), 16, 32)
 	return rune(n)
 }
 
-func (w *walker) scalar(place string) error {
+func (w *walker) scalar() error {
 	start := w.at
-	for w.at < len(w.data) && !bytes.ContainsRune([]byte(",]} \t\r\n"), rune(w.data[w.at])) {
+	for w.at < len(w.data) && strings.IndexByte(",]} \t\r\n", w.data[w.at]) < 0 {
 		w.at++
 	}
 	word := string(w.data[start:w.at])
@@ -154,13 +206,13 @@ func (w *walker) scalar(place string) error {
 		return nil // true, false, null
 	}
 	if strings.ContainsAny(word, ".eE") {
-		if f, err := strconv.ParseFloat(word, 64); err != nil || f != f {
-			return malformed("%s is a number that cannot be kept exactly", orRoot(place))
+		if _, err := strconv.ParseFloat(word, 64); err != nil {
+			return malformed("%s is a number that cannot be kept", w.place())
 		}
 		return nil
 	}
 	if n, err := strconv.ParseInt(word, 10, 64); err != nil || n > maxInteger || n < -maxInteger {
-		return malformed("%s is beyond what every program can count (±9007199254740991)", orRoot(place))
+		return malformed("%s is beyond what every program can count (±9007199254740991)", w.place())
 	}
 	return nil
 }
@@ -169,11 +221,4 @@ func (w *walker) space() {
 	for w.at < len(w.data) && (w.data[w.at] == ' ' || w.data[w.at] == '\t' || w.data[w.at] == '\n' || w.data[w.at] == '\r') {
 		w.at++
 	}
-}
-
-func orRoot(place string) string {
-	if place == "" {
-		return "the top"
-	}
-	return place
 }

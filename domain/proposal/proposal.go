@@ -91,6 +91,21 @@ type Counts struct {
 	Removed int `json:"removed"`
 }
 
+// CountsOf counts a card.
+func CountsOf(changes []domain.Change) (n Counts) {
+	for _, c := range changes {
+		switch c.Change {
+		case domain.Added:
+			n.Added++
+		case domain.Removed:
+			n.Removed++
+		default:
+			n.Edited++
+		}
+	}
+	return n
+}
+
 // Read is one stream and the version that was looked at.
 type Read struct {
 	Stream  string         `json:"stream"`

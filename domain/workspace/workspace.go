@@ -21,6 +21,7 @@ type Workspace struct {
 	Paused           bool        // no agent acts
 	AutoPublishLimit int         // most changes of a low-risk publish; 0 stands for the default
 	LocalMode        policy.Mode // the most a local caller gets on a served folder; empty stands for edits
+	Founder          string      // who set it up: there is only one first owner
 }
 
 // Limit is the most changes a publish may have and still be low risk.
@@ -57,7 +58,22 @@ type Event interface{ domain.Event[Workspace, Event] }
 // Words are the names in the log. They outlive the code: never reuse one.
 var Words = []vocab.Word{
 	vocab.Say[Updated]("workspace.updated"),
+	vocab.Say[Founded]("workspace.founded"),
 }
+
+// Founded says who set the workspace up.
+type Founded struct {
+	Founder string `json:"founder"`
+}
+
+// Evolve notes the founder.
+func (e Founded) Evolve(w Workspace) Workspace {
+	w.Founder = e.Founder
+	return w
+}
+
+// Reverse is nil: a workspace is set up once.
+func (Founded) Reverse(Workspace) Event { return nil }
 
 // Updated sets what it names and leaves the rest.
 type Updated struct {
@@ -84,7 +100,36 @@ func (e Updated) Reverse(before Workspace) Event {
 }
 
 // Actions are everything that can be asked of a workspace.
-var Actions = []*action.Action{Update}
+var Actions = []*action.Action{Update, Found}
+
+// FoundArgs asks for the workspace to be set up.
+type FoundArgs struct {
+	Founder string `json:"founder" jsonschema:"the id of the first owner"`
+}
+
+// Target is the settings.
+func (FoundArgs) Target() string { return ID }
+
+// Found sets a workspace up, once.
+var Found = action.Of(Kind, found, FoundArgs{Founder: "person_06g0example000000000000000"}, action.Facts{
+	Name:       "workspace.found",
+	Title:      "Set the workspace up",
+	About:      "Makes a person the first owner. This happens once.",
+	Class:      action.People,
+	Scope:      "workspace:manage",
+	Permission: "workspace.manage",
+	Final:      true,
+})
+
+func found(w Workspace, f FoundArgs) ([]Event, error) {
+	switch w.Founder {
+	case "":
+		return []Event{Founded(f)}, nil
+	case f.Founder:
+		return nil, nil // already so
+	}
+	return nil, domain.Refuse("final", "This was set up before. Sign in, or ask an owner to let you in.")
+}
 
 // UpdateArgs asks for settings to be changed.
 type UpdateArgs struct {

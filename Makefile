@@ -1,0 +1,45 @@
+# Assent. `make help` lists what there is.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+CONTENT ?=
+DATA    ?= ./data
+
+.PHONY: help
+help: ## what there is
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+bin/assent: FORCE
+	@mkdir -p bin
+	@CGO_ENABLED=0 go build -trimpath -o bin/assent ./cmd/assent
+FORCE:
+
+.PHONY: run
+run: bin/assent ## build and serve ./data on 127.0.0.1:7300
+	@exec bin/assent serve --data $(DATA)
+
+.PHONY: demo
+demo: bin/assent ## play the whole story (CONTENT=DIR for your own Markdown)
+	@bin/assent demo $(if $(CONTENT),--content $(CONTENT))
+
+.PHONY: test
+test: check ## everything CI runs; closes on `N passed, N failed`
+	@set -o pipefail; go test -race -timeout 25m -json ./... | go run ./.ci/tally
+
+.PHONY: check
+check: ## formatting, vet, and that generated files are current
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt-clean:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@go vet ./...
+	@if command -v golangci-lint >/dev/null; then golangci-lint run ./...; fi
+
+.PHONY: docs
+docs: ## regenerate the tool reference, tool snapshots and OpenAPI
+	@go test ./mcp ./httpapi -run 'Reference|Snapshot|OpenAPI' -update >/dev/null
+
+.PHONY: bench
+bench: bin/assent ## whole-system figures as ratios; fails past a floor
+	@go test ./cmd/assent -run '^$$' -bench . -benchtime 1x -timeout 30m
+
+.PHONY: soak
+soak: ## the long sweeps
+	@ASSENT_SOAK=1 go test -race -timeout 8h ./...

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/alecthomas/kong"
+
+	"assent/commands"
+	"assent/domain"
+)
+
+// How the binary ends.
+const (
+	exitDone    = 0
+	exitFound   = 1 // a check found something
+	exitUsage   = 2
+	exitRefused = 3
+	exitClosed  = 4 // could not reach or open
+	exitUnknown = 5
+	exitWaits   = 6 // waits for a person
+)
+
+// stdio is where a command reads and writes.
+type stdio struct {
+	in  io.ReadCloser
+	out io.WriteCloser
+	err io.Writer
+}
+
+// options are what every command takes: flag over environment over default.
+type options struct {
+	Data string `help:"Data folder." default:"./data" env:"ASSENT_DATA" type:"path"`
+	JSON bool   `help:"One JSON value instead of text." name:"json"`
+}
+
+// grammar is the whole command line.
+type grammar struct {
+	options
+
+	Serve   serveCmd   `cmd:"" help:"Serve people and agents."`
+	Mcp     mcpCmd     `cmd:"" help:"Serve one local agent on standard input and output."`
+	Import  importCmd  `cmd:"" help:"Take a folder of Markdown or HTML into a site's draft."`
+	Audit   auditCmd   `cmd:"" help:"Who did what, for whom, under which rule."`
+	Demo    demoCmd    `cmd:"" help:"Play the whole story with a real client."`
+	Verify  verifyCmd  `cmd:"" help:"Walk the log's chain and compare it with its head."`
+	Docs    docsCmd    `cmd:"" help:"Print the tool reference." hidden:""`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// env is what a command runs in.
+type env struct {
+	ctx context.Context
+	stdio
+	options
+}
+
+// run is the program: arguments in, exit code out.
+func run(ctx context.Context, args []string, std stdio) int {
+	var g grammar
+	exited := -1
+	parser, err := kong.New(&g,
+		kong.Name("assent"),
+		kong.Description("Agents act; people assent."),
+		kong.Writers(std.out, std.err),
+		kong.Exit(func(code int) { exited = code }),
+		kong.UsageOnError(),
+	)
+	if err != nil {
+		fmt.Fprintln(std.err, "assent:", err)
+		return exitUsage
+	}
+	parsed, err := parser.Parse(args)
+	if exited >= 0 {
+		return exited // --help
+	}
+	if err != nil {
+		fmt.Fprintln(std.err, "assent:", err)
+		return exitUsage
+	}
+	logger := slog.New(slog.NewTextHandler(std.err, nil))
+	slog.SetDefault(logger)
+	g.Data = filepath.Clean(g.Data)
+	return exitCode(std.err, parsed.Run(&env{ctx, std, g.options}))
+}
+
+// ended is a command that says how the program ends.
+type ended struct {
+	code int
+	says string
+}
+
+func (e ended) Error() string { return e.says }
+
+func exitCode(out io.Writer, err error) int {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return exitDone
+	}
+	if e, ok := errors.AsType[ended](err); ok {
+		if e.says != "" {
+			fmt.Fprintln(out, "assent:", e.says)
+		}
+		return e.code
+	}
+	if no, ok := errors.AsType[*domain.Refusal](err); ok {
+		fmt.Fprintf(out, "assent: %s (%s)\n", no.Reason, no.Code)
+		return exitRefused
+	}
+	fmt.Fprintln(out, "assent:", err)
+	if errors.Is(err, commands.ErrUnknown) {
+		return exitUnknown
+	}
+	return exitClosed
+}
+
+// outcomeCode is the exit code of a call's end.
+func outcomeCode(o commands.Outcome) int {
+	switch o.Outcome {
+	case commands.Refused:
+		return exitRefused
+	case commands.Waiting:
+		return exitWaits
+	case commands.Unknown:
+		return exitUnknown
+	}
+	return exitDone
+}
+
+// terminal says that a writer is a person's terminal: tables and progress go
+// there only.
+func terminal(w any) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func sorted[K ~string, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

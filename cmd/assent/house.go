@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"assent/commands"
+	"assent/commands/eventlog/sqlite"
+	"assent/commands/vault"
+	"assent/domain"
+	"assent/domain/action"
+	"assent/domain/catalogue"
+	"assent/domain/person"
+	"assent/domain/workspace"
+	"assent/projections"
+)
+
+// house is everything of one data folder, tied together: log, people, read
+// models, road and desk, in that order.
+type house struct {
+	dir      string
+	secret   []byte
+	log      commands.Log
+	people   *vault.Vault
+	rows     *projections.Store
+	registry *action.Registry
+	answers  commands.Answers
+	road     *commands.Road
+	desk     *commands.Desk
+	clock    func() time.Time
+
+	lock    *flock.Flock
+	stop    context.CancelFunc
+	running chan error // ends when the read models do
+}
+
+// errServed says that another process owns the folder.
+var errServed = errors.New("the data folder is in use by another process")
+
+// plan is how a house is built; tests use cheaper or stranger parts.
+type plan struct {
+	dir    string
+	url    string // public address, without a slash at the end
+	clock  func() time.Time
+	log    func(ctx context.Context, path string, clock func() time.Time) (commands.Log, error)
+	vault  []vault.Option
+	notend bool // leave finishing to whoever asks
+}
+
+func (p plan) filled() plan {
+	if p.clock == nil {
+		p.clock = time.Now
+	}
+	if p.log == nil {
+		p.log = func(ctx context.Context, path string, clock func() time.Time) (commands.Log, error) {
+			return sqlite.Open(ctx, path, clock)
+		}
+	}
+	return p
+}
+
+// open takes a data folder for this process alone, makes what is missing, and
+// starts the read models. errServed means that a server has it.
+func (p plan) open(ctx context.Context) (_ *house, err error) {
+	p = p.filled()
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	h := &house{dir: p.dir, clock: p.clock, lock: flock.New(filepath.Join(p.dir, "lock"))}
+	free, err := h.lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock the data folder: %w", err)
+	}
+	if !free {
+		return nil, errServed
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.Close())
+		}
+	}()
+	if err := h.open(ctx, p); err != nil {
+		return nil, err
+	}
+	h.start(p)
+	return h, nil
+}
+
+func (h *house) open(ctx context.Context, p plan) (err error) {
+	if h.secret, err = secretOf(filepath.Join(h.dir, "secret")); err != nil {
+		return err
+	}
+	words, err := catalogue.Words()
+	if err != nil {
+		return err
+	}
+	if h.registry, err = catalogue.Actions(); err != nil {
+		return err
+	}
+	kinds := catalogue.Kinds()
+	if h.log, err = p.log(ctx, filepath.Join(h.dir, "log.db"), p.clock); err != nil {
+		return err
+	}
+	if h.people, err = vault.Open(ctx, filepath.Join(h.dir, "people.db"), h.secret, append(p.vault, vault.WithClock(p.clock))...); err != nil {
+		return err
+	}
+	if h.rows, err = projections.Open(ctx, filepath.Join(h.dir, "read.db"), words, kinds, p.clock); err != nil {
+		return err
+	}
+	h.answers = commands.Answers{}
+	h.road = commands.NewRoad(commands.Parts{
+		Log:         h.log,
+		Words:       words,
+		Kinds:       kinds,
+		Registry:    h.registry,
+		Sealer:      h.people,
+		Pending:     h.rows,
+		Traces:      traces{h.rows},
+		Answers:     h.answers,
+		Clock:       p.clock,
+		ProposalURL: func(id string) string { return p.url + "/proposals/" + id },
+	})
+	h.desk = commands.NewDesk(h.road)
+	return nil
+}
+
+// start lets the read models follow the log and finishes what was left.
+func (h *house) start(p plan) {
+	ctx, stop := context.WithCancel(context.Background())
+	h.stop, h.running = stop, make(chan error, 2)
+	go func() { h.running <- h.rows.Run(ctx, h.log) }()
+	go func() {
+		if p.notend {
+			h.running <- nil
+			return
+		}
+		h.running <- h.road.Tend(ctx, 2*time.Second)
+	}()
+}
+
+// Close lets go of everything, in the other order. It writes down what was
+// only counted so far.
+func (h *house) Close() error {
+	var errs []error
+	if h.stop != nil {
+		flush, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		errs = append(errs, h.road.Close(flush))
+		cancel()
+		h.stop()
+		for range 2 {
+			if err := <-h.running; err != nil && !errors.Is(err, context.Canceled) {
+				errs = append(errs, err)
+			}
+		}
+	}
+	if h.rows != nil {
+		errs = append(errs, h.rows.Close())
+	}
+	if h.people != nil {
+		errs = append(errs, h.people.Close())
+	}
+	if h.log != nil {
+		errs = append(errs, h.log.Close())
+	}
+	return errors.Join(append(errs, h.lock.Unlock())...)
+}
+
+// secretOf reads the server's secret, and makes it on the first start.
+func secretOf(path string) ([]byte, error) {
+	if elsewhere := os.Getenv("ASSENT_SECRET_FILE"); elsewhere != "" {
+		path = elsewhere
+	}
+	secret, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		secret = make([]byte, vault.SecretSize)
+		if _, err := rand.Read(secret); err != nil {
+			return nil, err
+		}
+		return secret, writeSecret(path, secret)
+	}
+	if err == nil && len(secret) != vault.SecretSize {
+		return nil, fmt.Errorf("the secret in %s has %d bytes, not %d; put the right file back", path, len(secret), vault.SecretSize)
+	}
+	return secret, err
+}
+
+// writeSecret makes the file whole or not at all, and never over another.
+func writeSecret(path string, secret []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("make the secret: %w", err)
+	}
+	_, err = f.Write(secret)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// traces is the read models as the road asks them.
+type traces struct{ rows *projections.Store }
+
+func (t traces) Trace(ctx context.Context, workspace string, act domain.ID, after domain.Position) ([]commands.Trace, error) {
+	found, err := t.rows.Trace(ctx, workspace, act, after)
+	list := make([]commands.Trace, len(found))
+	for i, f := range found {
+		list[i] = commands.Trace(f)
+	}
+	return list, err
+}
+
+func (t traces) Unfinished(ctx context.Context, now time.Time) ([]domain.Stream, error) {
+	return t.rows.Unfinished(ctx, now)
+}
+
+// Seat makes a person the first owner of a workspace, as the system itself.
+// The log decides that there is only one.
+func (h *house) Seat(ctx context.Context, ws, id string) (domain.Position, error) {
+	system := commands.Call{Workspace: ws, Principal: domain.Principal{Kind: domain.KindSystem, ID: "setup"}}
+	if _, err := h.must(ctx, system, workspace.Found, workspace.FoundArgs{Founder: id}); err != nil {
+		return 0, err
+	}
+	out, err := h.must(ctx, system, person.Seat, person.SeatArgs{Person: id, Role: "owner"})
+	if err != nil {
+		return 0, err
+	}
+	if out.Position == 0 { // was seated before
+		head, err := h.log.Head(ctx)
+		return head.Position, err
+	}
+	return domain.Position(out.Position), nil
+}
+
+// must takes the road and makes a meant no an error.
+func (h *house) must(ctx context.Context, call commands.Call, a *action.Action, args any) (commands.Outcome, error) {
+	call.Action = a.Name
+	var err error
+	if call.Args, err = argsOf(args); err != nil {
+		return commands.Outcome{}, err
+	}
+	out, err := h.road.Do(ctx, call)
+	if err != nil {
+		return out, err
+	}
+	if out.Refusal != nil {
+		return out, out.Refusal
+	}
+	return out, nil
+}

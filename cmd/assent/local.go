@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/user"
+
+	"assent/commands"
+	"assent/domain"
+	"assent/domain/action"
+	"assent/domain/policy"
+	"assent/mcp"
+)
+
+// defaultWorkspace is the one that is there from the start.
+const defaultWorkspace = "home"
+
+// local is what a process of this machine's own user may do with a data
+// folder: in a house of its own, or through the server that owns the folder.
+// It takes the one road like everybody; nothing here decides.
+type local interface {
+	// Do asks for one action.
+	Do(ctx context.Context, who localCaller, a *action.Action, args any) (commands.Outcome, error)
+	// Audit lists what was done; the answer is the page as JSON.
+	Audit(ctx context.Context, q auditQuery) (json.RawMessage, error)
+	// Verify walks the log and tells how far it is.
+	Verify(ctx context.Context, progress func(done, total domain.Position)) error
+	// Speak serves one agent on a stream until it ends.
+	Speak(ctx context.Context, who localCaller, in io.ReadCloser, out io.WriteCloser) error
+	Close() error
+}
+
+// localCaller says how a local process wants to work.
+type localCaller struct {
+	Workspace string      `json:"workspace"`
+	As        string      `json:"as,omitempty"`    // a person's email; the owner when empty
+	Agent     string      `json:"agent,omitempty"` // an agent's id; only where a program works
+	Program   bool        `json:"program,omitempty"`
+	Mode      policy.Mode `json:"mode,omitempty"`
+	Scopes    []string    `json:"scopes,omitempty"`
+	Site      string      `json:"site,omitempty"`
+	Group     domain.ID   `json:"group,omitempty"` // what several calls belong to
+}
+
+// enter takes a data folder, or joins the server that has it.
+func enter(ctx context.Context, dir string) (local, error) {
+	h, err := plan{dir: dir, url: defaultURL}.open(ctx)
+	if errors.Is(err, errServed) {
+		return join(ctx, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &alone{house: h}, nil
+}
+
+// alone is a local process in a house of its own.
+type alone struct{ *house }
+
+func (a *alone) Do(ctx context.Context, who localCaller, act *action.Action, args any) (commands.Outcome, error) {
+	return a.doLocal(ctx, who, false, act.Name, args)
+}
+
+func (a *alone) Speak(ctx context.Context, who localCaller, in io.ReadCloser, out io.WriteCloser) error {
+	return a.speakLocal(ctx, who, false, in, out)
+}
+
+// doLocal is a local caller's call down the road.
+func (h *house) doLocal(ctx context.Context, who localCaller, joined bool, name string, args any) (commands.Outcome, error) {
+	caller, err := h.caller(ctx, who, joined)
+	if err != nil {
+		return commands.Outcome{}, err
+	}
+	raw, err := argsOf(args)
+	if err != nil {
+		return commands.Outcome{}, err
+	}
+	return h.road.Do(ctx, commands.Call{
+		Workspace: caller.Workspace, Action: name, Args: raw, Principal: caller.Principal, Person: caller.Person,
+		Via: caller.Via, Mode: caller.Mode, Scopes: caller.Scopes, Site: caller.Site, Joined: joined, Correlation: who.Group,
+	})
+}
+
+// caller says who a local process is: the person it names, or an agent that
+// works for the owner. Before set-up there is nobody behind it.
+func (h *house) caller(ctx context.Context, who localCaller, joined bool) (mcp.Caller, error) {
+	u, err := user.Current()
+	if err != nil {
+		return mcp.Caller{}, fmt.Errorf("find out who runs this: %w", err)
+	}
+	if who.Workspace == "" {
+		who.Workspace = defaultWorkspace
+	}
+	person, err := h.personBehind(ctx, who)
+	if err != nil {
+		return mcp.Caller{}, err
+	}
+	c := mcp.Caller{
+		Workspace: who.Workspace, Person: person, Via: domain.Via{Local: u.Username},
+		Mode: who.Mode, Scopes: who.Scopes, Site: who.Site, Joined: joined,
+		Principal: domain.Principal{Kind: domain.KindPerson, ID: person},
+	}
+	if c.Principal.ID == "" {
+		c.Principal.ID = "local:" + u.Username
+	}
+	if who.Program {
+		c.Principal = domain.Principal{Kind: domain.KindAgent, ID: "local:" + u.Username}
+	}
+	if who.Agent != "" {
+		c.Principal.ID = who.Agent
+	}
+	return c, nil
+}
+
+// personBehind is the person named by email, or the first owner.
+func (h *house) personBehind(ctx context.Context, who localCaller) (string, error) {
+	if who.As == "" {
+		settings, err := h.rows.Workspace(ctx, who.Workspace)
+		return settings.Founder, err
+	}
+	p, err := h.people.PersonByEmail(ctx, who.As)
+	if err != nil {
+		return "", err
+	}
+	if p.Workspace != who.Workspace {
+		return "", domain.Refuse("not-found", "Nobody of that email has a seat here.")
+	}
+	return p.ID, nil
+}
+
+func argsOf(args any) (json.RawMessage, error) {
+	if raw, ok := args.(json.RawMessage); ok {
+		return raw, nil
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return nil, fmt.Errorf("spell the arguments: %w", err)
+	}
+	return raw, nil
+}

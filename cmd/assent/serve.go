@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"assent/commands"
+	"assent/domain"
+	"assent/domain/site"
+	"assent/httpapi"
+	"assent/mcp"
+)
+
+// Where a server is found unless somebody says otherwise.
+const (
+	defaultListen = "127.0.0.1:7300"
+	defaultURL    = "http://" + defaultListen
+)
+
+// setupLife is how long a set-up link works; every start makes a new one.
+const setupLife = 30 * time.Minute
+
+// serveCmd serves people and agents.
+type serveCmd struct {
+	Listen     string   `help:"Address to listen on." default:"127.0.0.1:7300" env:"ASSENT_LISTEN"`
+	URL        string   `help:"Public address, such as https://assent.example.org." env:"ASSENT_URL" name:"url"`
+	Hosts      []string `help:"Further host names this server answers to." env:"ASSENT_ALLOWED_HOSTS" name:"allowed-hosts"`
+	Workspaces []string `help:"Workspaces; the first one's sites are at /sites." default:"home" env:"ASSENT_WORKSPACES"`
+}
+
+// Run serves until it is told to stop.
+func (c *serveCmd) Run(e *env) error {
+	tuneMemory()
+	s, err := c.open(e.ctx, plan{dir: e.Data})
+	if err != nil {
+		return err
+	}
+	err = s.greet(e.ctx, e.out)
+	if err == nil {
+		err = s.serve(e.ctx)
+	}
+	return errors.Join(err, s.Close())
+}
+
+// tuneMemory lets the collector run less often than Go would by itself: a call
+// makes much short-lived garbage and little else. Whoever sets GOGC or
+// GOMEMLIMIT knows better.
+func tuneMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(1 << 30)
+	}
+}
+
+// server is a house with its doors open.
+type server struct {
+	*house
+	workspaces []string
+	url        string
+	listener   net.Listener
+	socket     net.Listener
+	http       *http.Server
+	local      *http.Server
+	door       *mcp.Door
+	accounts   accounts
+}
+
+// open takes the folder and builds the doors, listening already: what is
+// printed is true when it is printed.
+func (c *serveCmd) open(ctx context.Context, p plan) (_ *server, err error) {
+	listener, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s (choose another with --listen): %w", c.Listen, err)
+	}
+	s := &server{listener: listener, url: strings.TrimSuffix(c.URL, "/"), workspaces: c.Workspaces}
+	if s.url == "" {
+		s.url = "http://" + listener.Addr().String()
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	p.url = s.url
+	if s.house, err = p.open(ctx); err != nil {
+		if errors.Is(err, errServed) {
+			err = fmt.Errorf("%s is served already; stop that server first: %w", p.dir, err)
+		}
+		return nil, err
+	}
+	if err := s.doors(c); err != nil {
+		return nil, err
+	}
+	if s.socket, err = listenLocal(p.dir); err != nil {
+		return nil, err
+	}
+	return s, s.prepare(ctx)
+}
+
+// doors ties road, desk and read models to HTTP and MCP.
+func (s *server) doors(c *serveCmd) error {
+	signer, err := httpapi.NewSigner(s.secret, s.url)
+	if err != nil {
+		return err
+	}
+	s.accounts = accounts{s.people, s.clock}
+	rows := reader{s.house, s.accounts}
+	rows.bind(s.answers, signer)
+	s.door, err = mcp.New(mcp.Options{
+		Road: s.road, Registry: s.registry, Keys: keyring{s.people}, Briefing: rows,
+		Version: version, URL: s.url, Hosts: c.Hosts, Logger: slog.Default(),
+	})
+	if err != nil {
+		return err
+	}
+	pages, err := httpapi.New(httpapi.Config{
+		Road: s.road, Desk: s.desk, Seater: s.house, Accounts: s.accounts, Queries: rows, Content: rows, Health: rows,
+		Registry: s.registry, Signer: signer, Log: slog.Default(),
+		URL: s.url, Hosts: c.Hosts, Home: c.Workspaces[0], Version: version, Now: s.clock,
+	})
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", s.door.Handler())
+	mux.Handle("/", pages)
+	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, IdleTimeout: 2 * time.Minute}
+	s.local = &http.Server{Handler: s.localHandler(), ReadHeaderTimeout: 10 * time.Second}
+	return nil
+}
+
+// prepare makes what is there from the start: each workspace's site main. A
+// set-up that was interrupted is finished.
+func (s *server) prepare(ctx context.Context) error {
+	for _, ws := range s.workspaces {
+		settings, err := s.rowsNow(ctx, ws)
+		if err != nil {
+			return err
+		}
+		if settings.Founder != "" {
+			if _, err := s.Seat(ctx, ws, settings.Founder); err != nil {
+				return err
+			}
+		}
+		if ws != defaultWorkspace {
+			continue
+		}
+		call := commands.Call{Workspace: ws, Principal: domain.Principal{Kind: domain.KindSystem, ID: "setup"}}
+		_, err = s.must(ctx, call, site.Create, site.CreateArgs{Which: site.Which{Site: "main"}, Title: "Main"})
+		if err != nil && !errors.Is(err, domain.Refuse("taken", "")) {
+			return err
+		}
+	}
+	return nil
+}
+
+// greet says where everything is, with a set-up link for each workspace that
+// has no owner.
+func (s *server) greet(ctx context.Context, out io.Writer) error {
+	fmt.Fprintf(out, "assent %s\n\nConsole  %s\nAgents   %s/mcp\nSite     %s/sites/main/\n", version, s.url, s.url, s.url)
+	for _, ws := range s.workspaces {
+		settings, err := s.rowsNow(ctx, ws)
+		if err != nil {
+			return err
+		}
+		if settings.Founder != "" {
+			continue
+		}
+		if err := s.people.DropLinks(ctx, ws, string(httpapi.ForSetup)); err != nil {
+			return err
+		}
+		token, err := s.accounts.MintLink(ctx, httpapi.Link{Purpose: httpapi.ForSetup, Seat: httpapi.Seat{Workspace: ws}}, s.clock().Add(setupLife))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "Set up   %s/setup?t=%s\n         (the workspace %q has no owner yet; the link works once, within 30 minutes)\n", s.url, token, ws)
+	}
+	_, err := fmt.Fprintf(out, "\nFor an agent's client, with a key made in the console:\n\n%s\n", clientEntry(s.url))
+	return err
+}
+
+// clientEntry is what people paste into their client's settings.
+func clientEntry(url string) string {
+	return `  {"mcpServers": {"assent": {"type": "http", "url": "` + url + `/mcp",
+    "headers": {"Authorization": "Bearer ${ASSENT_KEY}"}}}}`
+}
+
+// serve answers until the context ends.
+func (s *server) serve(ctx context.Context) error {
+	failed := make(chan error, 2)
+	go func() { failed <- s.http.Serve(s.listener) }()
+	go func() { failed <- s.local.Serve(s.socket) }()
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-failed:
+		return err
+	}
+}
+
+// Close lets nobody in any more, answers what is under way, and lets go of
+// everything. Streams are ended first: a server waits for them otherwise.
+func (s *server) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var errs []error
+	if s.door != nil {
+		s.door.Close()
+	}
+	for _, srv := range []*http.Server{s.http, s.local} {
+		if srv != nil && srv.Shutdown(ctx) != nil {
+			errs = append(errs, srv.Close())
+		}
+	}
+	for _, l := range []net.Listener{s.listener, s.socket} {
+		if l != nil {
+			_ = l.Close() // closed by its server unless that never ran
+		}
+	}
+	if s.house != nil {
+		errs = append(errs, s.house.Close())
+	}
+	return errors.Join(errs...)
+}

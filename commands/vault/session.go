@@ -1,0 +1,105 @@
+package vault
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"assent/domain"
+)
+
+// seenEvery is how exactly last-seen and last-used are kept: a write for every
+// request would cost a disk's patience each.
+const seenEvery = time.Minute
+
+// Session is one time a person signed in.
+type Session struct {
+	ID                string // sess_…
+	Workspace, Person string
+	Created           time.Time
+	LastSeen          time.Time // to the minute
+	Expires           time.Time
+}
+
+// NewSession signs a person in until now+ttl and gives the token for their
+// browser. Only its hash is kept.
+func (v *Vault) NewSession(ctx context.Context, workspace, person string, now time.Time, ttl time.Duration) (string, error) {
+	token, hash := newToken()
+	id := domain.NewID("sess", now)
+	err := v.change(ctx, "begin a session", func(tx *sql.Tx) error {
+		if err := mayBe(ctx, tx, workspace, person); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `DELETE FROM session WHERE expires <= $1`, millis(now))
+		if err != nil {
+			return err
+		}
+		result, err := tx.ExecContext(ctx, `
+			INSERT INTO session (hash, id, workspace, person, created, seen, expires)
+			SELECT $1, $2, workspace, id, $5, $5, $6 FROM person WHERE workspace = $3 AND id = $4`,
+			hash, string(id), workspace, person, millis(now), millis(now.Add(ttl)))
+		return orRefuse(result, err, "not-found", "There is nobody with that id.")
+	})
+	if err != nil {
+		return "", err
+	}
+	return token, nil
+}
+
+// Session is the live session of a token; unauthorised when there is none.
+func (v *Vault) Session(ctx context.Context, token string, now time.Time) (Session, error) {
+	over := domain.Refuse("unauthorised", "You are not signed in; sign in again.")
+	hash, ok := tokenHash(token)
+	if !ok {
+		return Session{}, over
+	}
+	var s Session
+	var created, seen, expires int64
+	err := v.read.QueryRowContext(ctx, `
+		SELECT id, workspace, person, created, seen, expires FROM session
+		WHERE hash = $1 AND expires > $2`, hash, millis(now)).
+		Scan(&s.ID, &s.Workspace, &s.Person, &created, &seen, &expires)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Session{}, over
+	}
+	if err != nil {
+		return Session{}, fault("read a session", err)
+	}
+	s.Created, s.LastSeen, s.Expires = at(created), at(seen), at(expires)
+	if now.Sub(s.LastSeen) >= seenEvery && v.sawSession(ctx, hash, now) == nil {
+		s.LastSeen = at(millis(now))
+	}
+	return s, nil
+}
+
+// sawSession notes that a session is in use. It is a convenience: when it
+// cannot be written (a full disk), people stay signed in and can still read.
+func (v *Vault) sawSession(ctx context.Context, hash []byte, now time.Time) error {
+	return v.change(ctx, "note a session's use", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `
+			UPDATE session SET seen = $2 WHERE hash = $1 AND seen < $2`, hash, millis(now))
+		return err
+	})
+}
+
+// EndSession signs out; ending what is over is fine.
+func (v *Vault) EndSession(ctx context.Context, token string) error {
+	hash, ok := tokenHash(token)
+	if !ok {
+		return nil
+	}
+	return v.change(ctx, "end a session", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM session WHERE hash = $1`, hash)
+		return err
+	})
+}
+
+// EndSessionsOf signs a person out everywhere.
+func (v *Vault) EndSessionsOf(ctx context.Context, workspace, person string) error {
+	return v.change(ctx, "end a person's sessions", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `
+			DELETE FROM session WHERE workspace = $1 AND person = $2`, workspace, person)
+		return err
+	})
+}
