@@ -39,6 +39,9 @@ type decision struct {
 // outcome's changes and its digest as the proposal's.
 func (d *Desk) Approve(ctx context.Context, by domain.Person, id, digest string) (Outcome, error) {
 	return d.decide(ctx, by, "proposal.approve", id, func(dec *decision, p proposal.Proposal, filed domain.Envelope, at thing) (Outcome, error) {
+		if _, err := proposal.Approve(p, by.ID(), digest, dec.id, dec.now); err != nil {
+			return Outcome{}, err // over, whatever it would do
+		}
 		card, err := d.road.rehearseAgain(ctx, p, filed, at.stream)
 		if err != nil {
 			return Outcome{}, err

@@ -112,7 +112,7 @@ func (t *trip) refuse(no *domain.Refusal) (Outcome, error) {
 		return Outcome{}, err
 	}
 	out := Outcome{Outcome: Refused, Action: t.id, Refusal: no}
-	if t.verdict.Rules != "" {
+	if t.verdict.Answer == domain.Reject {
 		out.Verdict = &t.verdict
 	}
 	if t.stream.ID != "" && t.thing.version > 0 {
@@ -121,8 +121,9 @@ func (t *trip) refuse(no *domain.Refusal) (Outcome, error) {
 	return out, nil
 }
 
-// idle records that everything was already so.
+// idle records that everything was already so. There was nothing to hold.
 func (t *trip) idle() (Outcome, error) {
+	t.verdict = domain.Verdict{Rules: t.verdict.Rules, AutoCheck: t.verdict.AutoCheck, Passed: t.verdict.Passed}
 	if err := t.road.conduct.idle(t); err != nil {
 		return Outcome{}, err
 	}

@@ -15,7 +15,7 @@ import (
 // later work would be lost. Undoing an undo is undoing any action.
 func (d *Desk) Undo(ctx context.Context, by domain.Person, id domain.ID, reason string) (Outcome, error) {
 	return d.attempt(ctx, by, "action.undo", func(dec *decision) (Outcome, error) {
-		u := &undoing{decision: dec, undoes: id, places: map[domain.Stream][]int{}}
+		u := &undoing{decision: dec, undoes: id, places: map[domain.Stream][]int{}, undone: map[domain.ID][]domain.ID{}}
 		if err := u.find(); err != nil {
 			return Outcome{}, err
 		}
@@ -34,7 +34,7 @@ type undoing struct {
 	places    map[domain.Stream][]int
 	histories map[domain.Stream][]domain.Recorded
 	first     domain.Recorded
-	undone    bool // an undo of it stands in the log already
+	undone    map[domain.ID][]domain.ID // what took what back, as far as these streams say
 }
 
 // find reads what the action did, from the streams themselves: the read model
@@ -71,16 +71,23 @@ func (u *undoing) find() error {
 
 func (u *undoing) note(s domain.Stream, history []domain.Recorded) {
 	for i, h := range history {
-		switch u.undoes {
-		case h.Envelope.Action:
+		e := h.Envelope
+		if e.Undoes != "" && !slices.Contains(u.undone[e.Undoes], e.Action) {
+			u.undone[e.Undoes] = append(u.undone[e.Undoes], e.Action)
+		}
+		if e.Action == u.undoes {
 			if u.first.ID == "" {
 				u.first = h
 			}
 			u.places[s] = append(u.places[s], i)
-		case h.Envelope.Undoes:
-			u.undone = true
 		}
 	}
+}
+
+// takenBack says that an undo of an action stands: one that was not taken back
+// itself.
+func (u *undoing) takenBack(id domain.ID) bool {
+	return slices.ContainsFunc(u.undone[id], func(undo domain.ID) bool { return !u.takenBack(undo) })
 }
 
 // allowed asks whether this person may, now.
@@ -117,7 +124,7 @@ func (u *undoing) perform(reason string) (Outcome, error) {
 		history := u.histories[s]
 		back, err := kind.TakeBack(eventsOf(history), u.places[s]...)
 		if err != nil {
-			if u.undone {
+			if u.takenBack(u.undoes) {
 				return Outcome{}, domain.Refuse("already-decided", "This was already taken back.")
 			}
 			return Outcome{}, err

@@ -80,20 +80,21 @@ func same(a, b any) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
+// shown leaves out what is not there; false and 0 are there.
 func shown(v any) any {
-	if empty(v) {
+	if r := reflect.ValueOf(v); r.IsValid() && r.Kind() != reflect.Bool && empty(v) && !r.CanInt() && !r.CanFloat() {
 		return nil
 	}
 	return v
 }
 
+// empty is what a field is before anybody gave it a value.
 func empty(v any) bool {
-	if v == nil {
-		return true
-	}
 	r := reflect.ValueOf(v)
-	switch r.Kind() {
-	case reflect.String, reflect.Slice, reflect.Map:
+	switch {
+	case !r.IsValid():
+		return true
+	case r.Kind() == reflect.Slice || r.Kind() == reflect.Map:
 		return r.Len() == 0
 	}
 	return r.IsZero()

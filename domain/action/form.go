@@ -5,12 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -39,22 +36,13 @@ type Common struct {
 // once. Schema, check and decoding come from the same place.
 type form struct {
 	schema json.RawMessage
-	fields map[string]field
-	common map[string]field
+	fields map[string]field // the action's own
+	common map[string]field // of every write
 	decode func(json.RawMessage) (any, error)
 }
 
-type field struct {
-	name     string
-	required bool
-	limit    int      // bytes of text, or of JSON for anything else; 0: the default
-	enum     []string // the words allowed
-	text     bool
-}
-
-// defaultLimit bounds any text that does not say otherwise.
-const defaultLimit = 4 << 10
-
+// formOf reads a form off an argument type. It panics on one that cannot be
+// described or checked: a bug in a declaration, found at start-up.
 func formOf[A any](writes bool) form {
 	f := form{
 		fields: fieldsOf(reflect.TypeFor[A]()),
@@ -67,19 +55,17 @@ func formOf[A any](writes bool) form {
 	}
 	s, err := jsonschema.For[A](nil)
 	if err != nil {
-		panic(fmt.Sprintf("arguments %T: %v", *new(A), err)) // a declaration that cannot be described is a bug
+		panic(fmt.Sprintf("arguments %T: %v", *new(A), err))
 	}
 	if writes {
-		c, err := jsonschema.For[Common](nil)
-		if err != nil {
-			panic(err)
-		}
 		f.common = fieldsOf(reflect.TypeFor[Common]())
-		maps.Copy(s.Properties, c.Properties)
-		s.PropertyOrder = append(s.PropertyOrder, c.PropertyOrder...)
+		join[A](s)
 	}
-	for name, p := range s.Properties {
-		bound(p, cmpOr(f.fields[name], f.common[name]))
+	for name, f := range f.all() {
+		if s.Properties[name] == nil {
+			panic(fmt.Sprintf("arguments %T: the schema does not show %s", *new(A), name))
+		}
+		f.bound(s.Properties[name])
 	}
 	if f.schema, err = json.Marshal(s); err != nil {
 		panic(err)
@@ -87,54 +73,26 @@ func formOf[A any](writes bool) form {
 	return f
 }
 
-func cmpOr(a, b field) field {
-	if a.name != "" {
-		return a
+// join adds to a schema what every write takes.
+func join[A any](s *jsonschema.Schema) {
+	common, err := jsonschema.For[Common](nil)
+	if err != nil {
+		panic(err)
 	}
-	return b
+	for name := range common.Properties {
+		if _, twice := s.Properties[name]; twice {
+			panic(fmt.Sprintf("arguments %T: every write takes %s already", *new(A), name))
+		}
+	}
+	maps.Copy(s.Properties, common.Properties)
+	s.PropertyOrder = append(s.PropertyOrder, common.PropertyOrder...)
 }
 
-// bound says in the schema what read will check.
-func bound(p *jsonschema.Schema, f field) {
-	if f.text {
-		p.MaxLength = jsonschema.Ptr(f.limit)
-	}
-	for _, word := range f.enum {
-		p.Enum = append(p.Enum, word)
-	}
-	if len(p.Types) == 2 && p.Types[0] == "null" { // a pointer: left out and null are the same, so only one is advertised
-		p.Type, p.Types = p.Types[1], nil
-	}
-}
-
-func fieldsOf(t reflect.Type) map[string]field {
-	fields := map[string]field{}
-	for i := range t.NumField() {
-		sf := t.Field(i)
-		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
-		if name == "-" {
-			continue
-		}
-		if sf.Anonymous && name == "" {
-			maps.Copy(fields, fieldsOf(sf.Type))
-			continue
-		}
-		kind := sf.Type
-		if kind.Kind() == reflect.Pointer {
-			kind = kind.Elem()
-		}
-		f := field{name: name, required: options == "", limit: defaultLimit, text: kind.Kind() == reflect.String}
-		if tag := sf.Tag.Get("limit"); tag != "" {
-			f.limit, _ = strconv.Atoi(tag)
-		} else if !f.text {
-			f.limit = 0
-		}
-		if words := sf.Tag.Get("enum"); words != "" {
-			f.enum = strings.Split(words, ",")
-		}
-		fields[name] = f
-	}
-	return fields
+// all is every argument by name.
+func (f form) all() map[string]field {
+	all := maps.Clone(f.fields)
+	maps.Copy(all, f.common)
+	return all
 }
 
 // Parse reads arguments strictly. Every fault that can be seen is named in one
@@ -151,10 +109,13 @@ func (a *Action) Parse(raw json.RawMessage) (Command, error) {
 		return Command{}, domain.Refuse("invalid", "The arguments of %s must be an object of named values.", a.Name)
 	}
 	if faults := a.form.faults(parts); len(faults) > 0 {
-		return Command{}, domain.Refuse("invalid", "%s: %s.", a.Name, strings.Join(faults, "; "))
+		return Command{}, domain.Refuse("invalid", "%s: %s.", a.Name, sentence(faults))
 	}
 	own, common := map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	for name, value := range parts {
+		if isNull(value) {
+			continue // null and left out are the same, also under a command id
+		}
 		if _, ok := a.form.common[name]; ok {
 			common[name] = value
 		} else {
@@ -163,7 +124,7 @@ func (a *Action) Parse(raw json.RawMessage) (Command, error) {
 	}
 	var c Command
 	if err := a.form.read(own, common, &c); err != nil {
-		return Command{}, domain.Refuse("invalid", "%s: %s.", a.Name, wording(err))
+		return Command{}, domain.Refuse("invalid", "%s: %s.", a.Name, err)
 	}
 	if checked, ok := c.Args.(interface{ Check() error }); ok {
 		if err := checked.Check(); err != nil {
@@ -188,84 +149,6 @@ func (f form) read(own, common map[string]json.RawMessage, c *Command) error {
 	c.Digest = hex.EncodeToString(sum[:16])
 	c.Args, err = f.decode(c.Raw)
 	return err
-}
-
-func (f form) faults(parts map[string]json.RawMessage) []string {
-	var faults []string
-	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		known := cmpOr(f.fields[name], f.common[name])
-		if known.name == "" {
-			faults = append(faults, fmt.Sprintf("there is no argument `%s`%s", clip(name), f.nearest(name)))
-			continue
-		}
-		if fault := known.fault(parts[name]); fault != "" {
-			faults = append(faults, fault)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.fields)) {
-		if _, given := parts[name]; f.fields[name].required && !given {
-			faults = append(faults, fmt.Sprintf("`%s` is missing", name))
-		}
-	}
-	return faults
-}
-
-func (f field) fault(value json.RawMessage) string {
-	if string(value) == "null" {
-		if f.required {
-			return fmt.Sprintf("`%s` is missing", f.name)
-		}
-		return ""
-	}
-	if !f.text {
-		if f.limit > 0 && len(value) > f.limit {
-			return fmt.Sprintf("`%s` is %d bytes long; at most %d are kept", f.name, len(value), f.limit)
-		}
-		return ""
-	}
-	var s string
-	if json.Unmarshal(value, &s) != nil {
-		return fmt.Sprintf("`%s` must be text", f.name)
-	}
-	if len(s) > f.limit {
-		return fmt.Sprintf("`%s` is %d bytes long; at most %d are kept", f.name, len(s), f.limit)
-	}
-	if f.enum != nil && !slices.Contains(f.enum, s) {
-		return fmt.Sprintf("`%s` must be one of %s", f.name, strings.Join(f.enum, ", "))
-	}
-	return ""
-}
-
-// nearest offers the argument that was probably meant.
-func (f form) nearest(name string) string {
-	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
-	for _, known := range slices.Sorted(maps.Keys(f.fields)) {
-		if plain(known) == plain(name) {
-			return fmt.Sprintf(" (did you mean `%s`?)", known)
-		}
-	}
-	return fmt.Sprintf("; it takes %s", strings.Join(slices.Sorted(maps.Keys(f.fields)), ", "))
-}
-
-func wording(err error) string {
-	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Sprintf("`%s` must be %s, not a %s", t.Field, plainType(t.Type), t.Value)
-	}
-	return err.Error()
-}
-
-func plainType(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.String:
-		return "text"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Map, reflect.Struct:
-		return "an object"
-	}
-	return "a whole number"
 }
 
 // Canonical spells a value as JSON in one way: keys sorted, numbers as they

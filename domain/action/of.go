@@ -72,17 +72,19 @@ func Look[A any](example A, facts Facts) Question[A] {
 // Revised arguments may name the version they were written against.
 type Revised interface{ Against() (domain.Version, bool) }
 
-// Rev is embedded in arguments that change something that exists.
+// Rev is embedded in arguments that change something that exists. Its field is
+// not called Rev: embedded, it would be hidden by the type's own name, and the
+// schema would not show it.
 type Rev struct {
-	Rev *int64 `json:"rev,omitempty" jsonschema:"the rev you read; refused as stale when it has moved on"`
+	Seen *int64 `json:"rev,omitempty" jsonschema:"the rev you read; refused as stale when it has moved on"`
 }
 
 // Against is the version the caller read, if they said.
 func (r Rev) Against() (domain.Version, bool) {
-	if r.Rev == nil {
+	if r.Seen == nil {
 		return 0, false
 	}
-	return domain.Version(*r.Rev), true
+	return domain.Version(*r.Seen), true
 }
 
 // Noted arguments hold words of the caller's own that belong into the

@@ -23,17 +23,17 @@ var Never = []string{
 	"log.delete", "log.edit", "audit.delete", "audit.edit",
 }
 
-// NeverListed says that a name is on the never-list.
+// NeverListed says that a name, or the name of a tool, is on the never-list.
 func NeverListed(name string) bool {
+	tool := toolName(name)
 	return slices.ContainsFunc(Never, func(n string) bool {
-		return name == n || strings.HasSuffix(n, ".") && strings.HasPrefix(name, n)
+		return tool == toolName(n) || strings.HasSuffix(n, ".") && strings.HasPrefix(tool, toolName(n))
 	})
 }
 
 // Register joins lists of actions. It fails, and so does start-up, on an
-// action that is never-listed, named twice, unscoped, without permission or
-// without a sentence about itself, and on a final action that says nothing
-// takes it back while something does.
+// action that is never-listed, named twice (also as a tool), unscoped, without
+// permission or without a sentence about itself.
 func Register(lists ...[]*Action) (*Registry, error) {
 	r := &Registry{named: map[string]*Action{}}
 	for _, list := range lists {
@@ -41,7 +41,7 @@ func Register(lists ...[]*Action) (*Registry, error) {
 			if err := fit(a); err != nil {
 				return nil, err
 			}
-			if r.named[a.Name] != nil {
+			if r.named[a.Name] != nil || r.named[a.Tool()] != nil {
 				return nil, fmt.Errorf("action %s is declared twice", a.Name)
 			}
 			r.named[a.Name], r.named[a.Tool()] = a, a
