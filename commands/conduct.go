@@ -3,12 +3,14 @@ package commands
 import (
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"assent/domain"
+	"assent/domain/action"
 	"assent/domain/conduct"
 )
 
@@ -53,14 +55,29 @@ func newLedger(r *Road) *ledger {
 	return &ledger{road: r, tallies: map[tallyKey]*tally{}, versions: map[domain.Stream]domain.Version{}}
 }
 
+// refused keeps what was asked for and the code of the no. Its sentence is kept
+// only where it is all ours: others quote what the caller sent, and a caller's
+// words have no place in the log.
 func (l *ledger) refused(t *trip, no *domain.Refusal) error {
-	asked := clipText(t.call.Action, 100)
-	if t.action != nil {
-		asked = t.action.Name
+	why := ""
+	if t.verdict.Answer == domain.Reject {
+		why = t.verdict.Reason
 	}
+	asked := t.asked()
 	return l.single(t, "refused", asked, no.Code, func(n int) any {
-		return conduct.Refused{Action: asked, Target: t.aim(), Code: no.Code, Why: clipText(no.Reason, 500), Count: n}
+		return conduct.Refused{Action: asked, Target: t.aim(), Code: no.Code, Why: why, Count: n}
 	})
+}
+
+// asked is the name of what was asked for, as far as we know such a name.
+func (t *trip) asked() string {
+	switch {
+	case t.action != nil:
+		return t.action.Name
+	case action.NeverListed(t.call.Action), t.desk:
+		return t.call.Action
+	}
+	return "unknown"
 }
 
 func (l *ledger) idle(t *trip) error {
@@ -79,16 +96,19 @@ func (l *ledger) read(t *trip) {
 	}
 }
 
-// aim is the thing a call was about, as far as it was named.
+// aim is the thing a call was about: one that there is, or at least an id such
+// as we make them. Anything else is the caller's own words.
 func (t *trip) aim() string {
-	if t.stream.ID != "" {
-		return t.stream.Category + "/" + clipText(t.stream.ID, 100)
+	if t.stream.ID != "" && (t.thing.version > 0 || ourID.MatchString(t.stream.ID)) {
+		return t.stream.Category + "/" + t.stream.ID
 	}
 	if t.action != nil && t.cmd.Args != nil {
-		return clipText(t.action.Target(t.cmd.Args), 100)
+		return ourID.FindString(t.action.Target(t.cmd.Args))
 	}
 	return ""
 }
+
+var ourID = regexp.MustCompile(`^[a-z]{2,8}_[0-9a-z]{26}$`)
 
 // tally counts one more. The lock is held.
 func (l *ledger) tally(t *trip, what, action, code string) *tally {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -81,6 +82,8 @@ type Moved struct {
 	Now    []domain.Change `json:"now"`
 }
 
+var plainCode = regexp.MustCompile(`^[a-z][a-z-]{0,39}$`)
+
 // Decline says no. Code and words reach the agent; the words are sealed.
 func (d *Desk) Decline(ctx context.Context, by domain.Person, id, code, words string) (Outcome, error) {
 	return d.decide(ctx, by, "proposal.decline", id, func(dec *decision, p proposal.Proposal, _ domain.Envelope, at thing) (Outcome, error) {
@@ -90,7 +93,10 @@ func (d *Desk) Decline(ctx context.Context, by domain.Person, id, code, words st
 		if len(words) > 500 {
 			return Outcome{}, domain.Refuse("invalid", "Keep the reason under 500 characters.")
 		}
-		events, err := proposal.Decline(p, by.ID(), clipText(code, 40), dec.now)
+		if code != "" && !plainCode.MatchString(code) {
+			return Outcome{}, domain.Refuse("invalid", "The code of a decline is a short word such as wrong-content. Put the rest into the reason.")
+		}
+		events, err := proposal.Decline(p, by.ID(), code, dec.now)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -190,7 +196,7 @@ func (dec *decision) envelope() domain.Envelope {
 // trip stands for the decision where conduct is written.
 func (dec *decision) trip() *trip {
 	return &trip{
-		road: dec.road, ctx: dec.ctx, id: dec.id, now: dec.now,
+		road: dec.road, ctx: dec.ctx, id: dec.id, now: dec.now, desk: true,
 		call:   Call{Workspace: dec.by.Workspace(), Action: dec.name, Principal: dec.envelope().Principal, Via: dec.envelope().Via},
 		checks: map[domain.Stream]domain.Version{},
 	}
@@ -254,8 +260,9 @@ func (r *Road) tripOf(p proposal.Proposal, c proposal.Called, filed domain.Envel
 	}
 	t := &trip{
 		road: r, call: call, proposal: stream.ID, named: true, digest: p.Card.Digest,
-		id:  callOf(stream.ID, strconv.Itoa(c.Part)),
-		yes: &policy.Yes{Kind: "approval", By: p.By},
+		id:     callOf(stream.ID, strconv.Itoa(c.Part)),
+		yes:    &policy.Yes{Kind: "approval", By: p.By},
+		reason: filed.Reason,
 	}
 	if target, err := domain.ParseStream(c.Target); err == nil {
 		t.target = target.ID

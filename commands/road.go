@@ -79,8 +79,10 @@ type trip struct {
 	proposal string
 	digest   string // of the card that was approved
 	id       domain.ID
-	named    bool   // the id is derived: asking again must find the first answer
-	target   string // of a new thing, as it was filed
+	named    bool           // the id is derived: asking again must find the first answer
+	target   string         // of a new thing, as it was filed
+	reason   *domain.Sealed // that was given when it was filed
+	desk     bool           // stands for a person's decision, where conduct is written
 
 	now       time.Time
 	authority authority
@@ -118,7 +120,7 @@ func (t *trip) start() {
 	if head, err := t.road.Log.Head(t.ctx); err == nil && head.At.After(now) {
 		now = head.At // log time never runs backwards, and neither does ours
 	}
-	keep := trip{road: t.road, ctx: t.ctx, call: t.call, yes: t.yes, proposal: t.proposal, digest: t.digest, id: t.id, named: t.named, target: t.target}
+	keep := trip{road: t.road, ctx: t.ctx, call: t.call, yes: t.yes, proposal: t.proposal, digest: t.digest, id: t.id, named: t.named, target: t.target, reason: t.reason}
 	*t = keep
 	t.now = now
 	t.checks = map[domain.Stream]domain.Version{}

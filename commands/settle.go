@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"assent/domain"
-	"assent/domain/action"
 )
 
 // UndoWindow is how long an action can be taken back.
@@ -155,13 +154,15 @@ func (t *trip) envelope() domain.Envelope {
 		Via:       t.call.Via,
 		Client:    t.call.Client,
 		Mode:      string(t.authority.mode),
-		Skill:     t.call.Skill,
 		Proposal:  t.proposal,
 
 		Correlation: t.call.Correlation,
 	}
 	if t.action != nil {
 		e.Name = t.action.Name
+	}
+	if t.question.Skill != nil && t.question.Skill.Known { // an unknown name is only the caller's word
+		e.Skill, e.SkillDigest = t.question.Skill.Name, t.question.Skill.Digest
 	}
 	if t.call.Principal.ID != t.authority.person {
 		e.Person = t.authority.person
@@ -174,14 +175,10 @@ func (t *trip) envelope() domain.Envelope {
 
 // sealed is the caller's own words under the key of the person behind.
 func (t *trip) sealed() (*domain.Sealed, error) {
-	words := t.cmd.Reason
-	if noted, ok := t.cmd.Args.(action.Noted); ok && words == "" {
-		words = noted.Words()
+	if t.reason != nil || t.cmd.Reason == "" {
+		return t.reason, nil
 	}
-	if words == "" {
-		return nil, nil
-	}
-	return t.road.seal(t.ctx, t.call.Workspace, t.owner(), words)
+	return t.road.seal(t.ctx, t.call.Workspace, t.owner(), t.cmd.Reason)
 }
 
 // owner is under whose key personal text of this call is kept.

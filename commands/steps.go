@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"assent/domain"
 	"assent/domain/action"
@@ -86,6 +87,9 @@ func (t *trip) seat() error {
 
 // find looks the action up. What is not in the registry does not exist.
 func (t *trip) find() error {
+	if !strings.Contains(t.call.Action, ".") { // asked for by its tool name
+		t.call.Action = strings.Replace(t.call.Action, "_", ".", 1)
+	}
 	a, ok := t.road.Registry.Find(t.call.Action)
 	switch {
 	case ok:
@@ -105,6 +109,15 @@ func (t *trip) read() error {
 	}
 	if signed, ok := cmd.Args.(interface{ SignedBy(domain.Principal) any }); ok {
 		cmd.Args = signed.SignedBy(t.call.Principal)
+	}
+	if noted, ok := cmd.Args.(action.Noted); ok && noted.Words() != "" {
+		if cmd.Reason == "" {
+			cmd.Reason = noted.Words()
+		}
+		cmd.Args = noted.Wordless()
+		if cmd.Raw, err = action.Canonical(cmd.Args); err != nil {
+			return err
+		}
 	}
 	t.cmd = cmd
 	if cmd.ConfirmToken != "" {
@@ -308,7 +321,7 @@ func (t *trip) ask() error {
 		Yes:          t.yes,
 	}
 	if t.call.Skill != "" {
-		t.question.Skill = &policy.Skill{Name: t.call.Skill} // none is installed yet, so none is known
+		t.question.Skill = &policy.Skill{} // none is installed yet, so none is known
 	}
 	if t.action.Class == action.Publish && policy.Effective(a.mode, t.question.Local) == policy.Auto {
 		check := policy.LowRisk(t.changes, a.limit)

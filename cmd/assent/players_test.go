@@ -32,9 +32,12 @@ var cheap = []vault.Option{vault.WithPasswordCost(argon2id.Params{Memory: 64, It
 // TestMain lets the test binary stand in for the real one: a process of its
 // own, built with the race detector where the tests are.
 func TestMain(m *testing.M) {
-	if os.Getenv("ASSENT_TEST_MAIN") != "" {
+	switch as, word, _ := strings.Cut(os.Getenv("ASSENT_TEST_MAIN"), " "); as {
+	case "assent":
 		main()
 		return
+	case "mortal":
+		beMortal(word, os.Args[3]) // serve --data DIR
 	}
 	os.Exit(m.Run())
 }
@@ -42,7 +45,7 @@ func TestMain(m *testing.M) {
 // command is the binary with these arguments, not yet started.
 func command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = append(os.Environ(), "ASSENT_TEST_MAIN=1")
+	cmd.Env = append(os.Environ(), "ASSENT_TEST_MAIN=assent")
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }
@@ -85,6 +88,17 @@ func (p *people) agent(t *testing.T, name, of, mode string, scopes []string) str
 	p.must(t, of, "POST", "/agents/"+agent.ID+"/keys", map[string]any{}, &key)
 	p.keys[name] = key.Key
 	return agent.ID
+}
+
+// signIn opens a new session, as after a restart with a new address.
+func (p *people) signIn(t *testing.T, name string) {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.clients[name] = &http.Client{Jar: jar}
+	p.must(t, name, "POST", "/session", map[string]any{"email": name + "@example.org", "password": "correct horse battery"}, nil)
 }
 
 // ask sends a request as a person and gives what came back.
@@ -228,9 +242,11 @@ func (p *people) live(t *testing.T, site, path string) (int, string) {
 }
 
 // serving is a server of the story's own, in this process.
-func serving(t *testing.T) *server {
+func serving(t *testing.T) *server { return servingPlan(t, plan{dir: t.TempDir(), vault: cheap}) }
+
+func servingPlan(t *testing.T, p plan) *server {
 	t.Helper()
-	s, err := (&serveCmd{Listen: "127.0.0.1:0", Workspaces: []string{"home", "other"}}).open(t.Context(), plan{dir: t.TempDir(), vault: cheap})
+	s, err := (&serveCmd{Listen: "127.0.0.1:0", Workspaces: []string{"home", "other"}}).open(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -441,9 +457,12 @@ type process struct {
 
 // start runs `assent serve` on a folder and waits until it has said where it
 // is.
-func start(t *testing.T, dir string, args ...string) *process {
+func start(t *testing.T, dir string) *process { return startAs(t, "assent", dir) }
+
+func startAs(t *testing.T, as, dir string) *process {
 	t.Helper()
-	cmd := command(context.WithoutCancel(t.Context()), append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--workspaces", "home,other"}, args...)...)
+	cmd := command(context.WithoutCancel(t.Context()), "serve", "--data", dir, "--listen", "127.0.0.1:0", "--workspaces", "home,other")
+	cmd.Env = append(cmd.Env, "ASSENT_TEST_MAIN="+as)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

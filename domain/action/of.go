@@ -87,9 +87,12 @@ func (r Rev) Against() (domain.Version, bool) {
 	return domain.Version(*r.Seen), true
 }
 
-// Noted arguments hold words of the caller's own that belong into the
-// envelope, sealed, and not into the event.
-type Noted interface{ Words() string }
+// Noted arguments hold words of the caller's own. The road takes them out
+// before anything else sees them: they go into the envelope, sealed.
+type Noted interface {
+	Words() string
+	Wordless() any
+}
 
 // Filler is implemented by arguments that may leave out a list which only a
 // read model can give: what is pending on a site. The road fills it before

@@ -36,7 +36,7 @@ func (w Which) Target() string { return w.Agent }
 type CreateArgs struct {
 	Person  string   `json:"person" jsonschema:"the id of the person it acts for"`
 	Mode    string   `json:"mode,omitempty" jsonschema:"how freely it works; edits when left out" enum:"plan,manual,edits,auto,bypass"`
-	Scopes  []string `json:"scopes,omitempty" jsonschema:"what it may reach"`
+	Scopes  []string `json:"scopes,omitzero" jsonschema:"what it may reach"`
 	Site    string   `json:"site,omitempty" jsonschema:"the one site it works on"`
 	Confirm bool     `json:"confirm,omitempty" jsonschema:"its client may confirm what only needs confirming"`
 }
@@ -113,7 +113,7 @@ type MintArgs struct {
 	Key     string   `json:"key" jsonschema:"the key's id (key_…)"`
 	Expires string   `json:"expires,omitempty" jsonschema:"when it ends, as in 2026-12-31T00:00:00Z; never when left out"`
 	Mode    string   `json:"mode,omitempty" jsonschema:"narrower than the agent's" enum:"plan,manual,edits,auto,bypass"`
-	Scopes  []string `json:"scopes,omitempty" jsonschema:"narrower than the agent's"`
+	Scopes  []string `json:"scopes,omitzero" jsonschema:"narrower than the agent's"`
 }
 
 // Mint gives an agent a key.
@@ -137,7 +137,7 @@ func mint(a Agent, m MintArgs) ([]Event, error) {
 	e := Minted{Key: m.Key, Mode: policy.Mode(m.Mode), Scopes: m.Scopes}
 	if m.Expires != "" {
 		t, err := time.Parse(time.RFC3339, m.Expires)
-		if err != nil {
+		if err != nil || t.UTC().Year() < 2000 || t.UTC().Year() > 9999 { // the zero time would be never
 			return nil, domain.Refuse("invalid", "The end %q cannot be read: write it as in 2026-12-31T00:00:00Z.", place.Clip(m.Expires))
 		}
 		e.Expires = t.UTC()

@@ -133,7 +133,7 @@ type Minted struct {
 	Key     string      `json:"key"`
 	Expires time.Time   `json:"expires,omitzero"`
 	Mode    policy.Mode `json:"mode,omitempty"`
-	Scopes  []string    `json:"scopes,omitempty"`
+	Scopes  []string    `json:"scopes,omitzero"` // nil: all of the agent's; an empty list stays one
 }
 
 // Evolve adds the key, unless it was revoked: revoked is for ever.

@@ -29,6 +29,9 @@ type ListArgs struct {
 	action.Page
 }
 
+// OnSite is the site's handle: an agent may be for one site only.
+func (l ListArgs) OnSite() string { return l.Site }
+
 // List answers ListArgs.
 var List = action.Look(ListArgs{Site: "main", Tag: "events"}, action.Facts{
 	Name:       "article.list",
@@ -45,6 +48,9 @@ type GetArgs struct {
 	Slug       string `json:"slug,omitempty" jsonschema:"with site: the article's slug"`
 	Collection string `json:"collection,omitempty" jsonschema:"with slug: its collection, posts when left out"`
 }
+
+// OnSite is the site's handle: an agent may be for one site only.
+func (g GetArgs) OnSite() string { return g.Site }
 
 // Target is the article's id, empty when it is asked for by slug.
 func (g GetArgs) Target() string { return g.Article }
@@ -72,6 +78,9 @@ type CreateArgs struct {
 	Date       string         `json:"date,omitempty" jsonschema:"the day it carries: YYYY-MM-DD, or with a time as in RFC 3339" limit:"40"`
 	Meta       map[string]any `json:"meta,omitempty" jsonschema:"anything else worth keeping" limit:"16384"`
 }
+
+// OnSite is the site's handle: an agent may be for one site only.
+func (c CreateArgs) OnSite() string { return c.Site }
 
 // Target is empty: the article is new.
 func (CreateArgs) Target() string { return "" }

@@ -120,7 +120,7 @@ func TestParse(t *testing.T) {
 		"over-long text":     {`{"site":"main","slug":"a","title":"` + strings.Repeat("x", 5000) + `","body":""}`, "invalid", "at most 4096"},
 		"a key twice":        {`{"site":"main","site":"other"}`, "malformed", `both "site" and "site"`},
 		"a key in two cases": {`{"site":"main","SITE":"other"}`, "malformed", "both"},
-		"bytes after it":     {`{} {}`, "malformed", "not one JSON value"},
+		"bytes after it":     {`{} {}`, "malformed", "not one complete value"},
 		"not UTF-8":          {"{\"site\":\"\xff\"}", "malformed", "UTF-8"},
 		"half a character":   {`{"site":"\ud800"}`, "malformed", "surrogate"},
 		"too large a number": {`{"site":"main","rev":9007199254740993}`, "malformed", "beyond"},

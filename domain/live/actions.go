@@ -22,7 +22,7 @@ const most = 2000
 // PublishArgs asks for items to go live.
 type PublishArgs struct {
 	Site  string   `json:"site" jsonschema:"the site's handle"`
-	Items []Wanted `json:"items,omitempty" jsonschema:"what goes live; everything pending, at its latest version, when left out"`
+	Items []Wanted `json:"items,omitzero" jsonschema:"what goes live; everything pending, at its latest version, when left out"`
 	Note  string   `json:"note,omitempty" jsonschema:"what this publish is about" limit:"500"`
 }
 
@@ -38,8 +38,15 @@ func (p PublishArgs) Target() string { return p.Site }
 // Words are the note: kept with the action, sealed, like any reason.
 func (p PublishArgs) Words() string { return p.Note }
 
-// Missing says that the list was left out: then everything pending is meant.
-func (p PublishArgs) Missing() (site string, missing bool) { return p.Site, len(p.Items) == 0 }
+// Wordless is the rest.
+func (p PublishArgs) Wordless() any {
+	p.Note = ""
+	return p
+}
+
+// Missing says that the list was left out: then everything pending is meant. A
+// list that names nothing means nothing.
+func (p PublishArgs) Missing() (site string, missing bool) { return p.Site, p.Items == nil }
 
 // Filled names what is pending.
 func (p PublishArgs) Filled(pending []action.Named) any {
@@ -97,7 +104,10 @@ func pick(site string, w Wanted, thing action.Thing) (Item, error) {
 	if version == 0 {
 		version = thing.Version
 	}
-	if thing.Version == 0 || version < 1 || version > thing.Version {
+	switch {
+	case thing.Version == 0:
+		return Item{}, domain.Refuse("not-found", "There is no item %s. Look at what is pending to find its id.", place.Clip(w.ID))
+	case version < 1 || version > thing.Version:
 		return Item{}, domain.Refuse("not-found", "There is no version %d of %s. List its versions to see which there are.", version, place.Clip(w.ID))
 	}
 	then, err := thing.At(version)

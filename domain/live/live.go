@@ -84,12 +84,12 @@ func (e Published) Reverse(before Live) Event {
 }
 
 // KindOf is the kind of an item by its id: the site's own settings are named
-// by its handle.
+// by its handle, which has no underscore.
 func KindOf(id string) string {
-	switch prefix, _, _ := strings.Cut(id, "_"); prefix {
-	case "art":
+	switch prefix, _, made := strings.Cut(id, "_"); {
+	case made && prefix == "art":
 		return "article"
-	case "page":
+	case made && prefix == "page":
 		return "page"
 	}
 	return "site"

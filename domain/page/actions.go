@@ -26,6 +26,9 @@ type ListArgs struct {
 	action.Page
 }
 
+// OnSite is the site's handle: an agent may be for one site only.
+func (l ListArgs) OnSite() string { return l.Site }
+
 // List answers ListArgs.
 var List = action.Look(ListArgs{Site: "main", Prefix: "/about"}, action.Facts{
 	Name:       "page.list",
@@ -41,6 +44,9 @@ type GetArgs struct {
 	Site string `json:"site,omitempty" jsonschema:"with path: the site's handle"`
 	Path string `json:"path,omitempty" jsonschema:"with site: the page's path"`
 }
+
+// OnSite is the site's handle: an agent may be for one site only.
+func (g GetArgs) OnSite() string { return g.Site }
 
 // Target is the page's id, empty when it is asked for by path.
 func (g GetArgs) Target() string { return g.Page }
@@ -63,6 +69,9 @@ type CreateArgs struct {
 	Locale string         `json:"locale,omitempty" jsonschema:"a language tag such as de; the site's own when left out" limit:"35"`
 	Meta   map[string]any `json:"meta,omitempty" jsonschema:"anything else worth keeping" limit:"16384"`
 }
+
+// OnSite is the site's handle: an agent may be for one site only.
+func (c CreateArgs) OnSite() string { return c.Site }
 
 // Target is empty: the page is new.
 func (CreateArgs) Target() string { return "" }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"assent/domain"
 	"assent/domain/action"
@@ -45,8 +46,9 @@ func IsSlug(s string) bool { return len(s) <= 200 && slug.MatchString(s) }
 // IsHandle says that a word can name a site.
 func IsHandle(s string) bool { return len(s) <= 63 && handle.MatchString(s) }
 
-// IsLocale says that a word is a language tag: language, script, region.
-func IsLocale(s string) bool { return locale.MatchString(s) }
+// IsLocale says that a word is a language tag: language, script, region. A tag
+// is the first part of addresses, so it cannot be one that the server keeps.
+func IsLocale(s string) bool { return locale.MatchString(s) && !Reserved(s) }
 
 // IsDate says that a day (YYYY-MM-DD) or a time (RFC 3339) is written so that
 // it can be read, or not given.
@@ -68,21 +70,22 @@ var reserved = map[string]bool{"_assent": true, "feed.xml": true, "preview": tru
 func Reserved(part string) bool { return reserved[part] }
 
 // Clean is a path as it is claimed and served: one leading slash, none at the
-// end, percent-decoded once. It is false for what cannot be an address.
+// end, percent-decoded once, valid UTF-8. It is false for what cannot be an address.
 func Clean(path string) (string, bool) {
 	decoded, err := url.PathUnescape(path)
-	if err != nil || !strings.HasPrefix(decoded, "/") || len(decoded) > 1024 {
+	switch {
+	case err != nil || !strings.HasPrefix(decoded, "/") || len(decoded) > 1024 || !utf8.ValidString(decoded):
 		return "", false
+	case decoded == "/":
+		return decoded, true
 	}
-	if decoded != "/" {
-		decoded = strings.TrimSuffix(decoded, "/")
-	}
+	decoded = strings.TrimSuffix(decoded, "/")
 	if strings.ContainsFunc(decoded, unfit) || strings.ContainsAny(decoded, `?#\%`) {
 		return "", false
 	}
-	parts := strings.Split(decoded[1:], "/")
+	parts := strings.Split(strings.TrimPrefix(decoded, "/"), "/")
 	for _, p := range parts {
-		if decoded != "/" && (p == "" || p == "." || p == "..") {
+		if p == "" || p == "." || p == ".." {
 			return "", false
 		}
 	}

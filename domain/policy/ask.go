@@ -56,7 +56,7 @@ type Yes struct {
 // rule can loosen what another tightened; their order only breaks ties. A yes
 // lifts a hold, never a refusal.
 func Ask(q Question) domain.Verdict {
-	v := domain.Verdict{Rules: Revision, AutoCheck: q.Check}
+	v := domain.Verdict{Rules: Revision, AutoCheck: q.Check, Passed: make([]string, 0, len(rules))}
 	for _, r := range rules {
 		f := r.says(q)
 		if f.Answer == domain.Act && f.Code == "" {

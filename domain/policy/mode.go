@@ -23,18 +23,21 @@ var Modes = []Mode{Plan, Manual, Edits, Auto, Bypass}
 // Known says that there is such a mode.
 func (m Mode) Known() bool { return slices.Contains(Modes, m) }
 
-// Stricter is the more careful of two modes. An empty mode is no limit.
+// Stricter is the more careful of two modes. An empty mode is no limit; one
+// that is not known counts as what it works as.
 func Stricter(a, b Mode) Mode {
 	switch {
 	case a == "":
 		return b
 	case b == "":
 		return a
-	case slices.Index(Modes, a) < slices.Index(Modes, b):
+	case independence(a) < independence(b):
 		return a
 	}
 	return b
 }
+
+func independence(m Mode) int { return slices.Index(Modes, Effective(m, true)) }
 
 // Effective is the mode that counts: what is not stored or not known is edits,
 // and bypass anywhere but at a local caller is edits too.

@@ -45,8 +45,8 @@ func writes(q Question) bool {
 	return q.Class == action.Content || q.Class == action.Publish || q.Class == action.Destructive
 }
 
-// governed says that a mode applies: to agents and local callers, not to a
-// person at the console.
+// governed says that modes and scopes apply: to agents and local callers, not
+// to a person at the console.
 func governed(q Question) bool { return q.Principal.IsAgent() || q.Local }
 
 func paused(q Question) domain.Finding {
@@ -69,7 +69,7 @@ func personOnly(q Question) domain.Finding {
 }
 
 func scope(q Question) domain.Finding {
-	if !q.Principal.IsAgent() || q.Scope == "any" || slices.Contains(q.Scopes, q.Scope) {
+	if !governed(q) || q.Scope == "any" || slices.Contains(q.Scopes, q.Scope) {
 		return fine
 	}
 	return refuse("scope", "This needs `%s`, which this key does not have. Ask your owner for it, or do without.", q.Scope)
@@ -87,9 +87,9 @@ func skill(q Question) domain.Finding {
 	case q.Skill == nil:
 		return fine
 	case !q.Skill.Known:
-		return refuse("skill", "There is no skill called %q here. Leave it out, or use one that is listed.", clip(q.Skill.Name))
+		return refuse("skill", "There is no such skill here. Leave it out, or use one that is listed.")
 	case q.Scope != "any" && !slices.Contains(q.Skill.Scopes, q.Scope):
-		return refuse("skill", "The skill %q does not reach this (it needs `%s`).", clip(q.Skill.Name), q.Scope)
+		return refuse("skill", "The skill %q does not reach this (it needs `%s`).", q.Skill.Name, q.Scope)
 	}
 	return fine
 }
@@ -129,7 +129,7 @@ func holdDestructive(q Question) domain.Finding {
 }
 
 func holdSkill(q Question) domain.Finding {
-	if q.Skill != nil && slices.Contains(q.Skill.Approval, q.Action) && Effective(q.Mode, q.Local) != Bypass {
+	if q.Skill != nil && writes(q) && slices.Contains(q.Skill.Approval, q.Action) && Effective(q.Mode, q.Local) != Bypass {
 		return hold("skill", "The skill in use asks for a person here.")
 	}
 	return fine
@@ -169,11 +169,4 @@ func holdManual(q Question) domain.Finding {
 		return hold("manual-mode", "In manual mode a person decides about every change.")
 	}
 	return fine
-}
-
-func clip(s string) string {
-	if len(s) > 60 {
-		return s[:60] + "…"
-	}
-	return s
 }

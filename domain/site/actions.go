@@ -19,6 +19,9 @@ type Which struct {
 // Target is the site's handle.
 func (w Which) Target() string { return w.Site }
 
+// OnSite is the site's handle: an agent may be for one site only.
+func (w Which) OnSite() string { return w.Site }
+
 // List answers which sites there are.
 var List = action.Look(action.Page{}, action.Facts{
 	Name:       "site.list",
@@ -44,6 +47,9 @@ type VersionsArgs struct {
 	action.Page
 }
 
+// OnSite is the site's handle: an agent may be for one site only.
+func (v VersionsArgs) OnSite() string { return v.Site }
+
 // Versions answers VersionsArgs.
 var Versions = action.Look(VersionsArgs{Site: "main"}, action.Facts{
 	Name:       "version.list",
@@ -61,6 +67,9 @@ type CompareArgs struct {
 	To   string `json:"to,omitempty" jsonschema:"latest when left out; else as from"`
 }
 
+// OnSite is the site's handle: an agent may be for one site only.
+func (c CompareArgs) OnSite() string { return c.Site }
+
 // Compare answers CompareArgs.
 var Compare = action.Look(CompareArgs{Site: "main"}, action.Facts{
 	Name:       "version.diff",
@@ -77,6 +86,9 @@ type PreviewArgs struct {
 	Items    []PreviewItem `json:"items,omitempty" jsonschema:"what is live with these items at these versions"`
 	Proposal string        `json:"proposal,omitempty" jsonschema:"what is live with this proposal carried out"`
 }
+
+// OnSite is the site's handle: an agent may be for one site only.
+func (p PreviewArgs) OnSite() string { return p.Site }
 
 // PreviewItem is one item at one version, the latest when left out.
 type PreviewItem struct {

@@ -20,8 +20,8 @@ type Site struct {
 
 // Link is one entry of the menu.
 type Link struct {
-	Label string `json:"label"`
-	Path  string `json:"path"`
+	Label string `json:"label" jsonschema:"the words people see"`
+	Path  string `json:"path" jsonschema:"where it leads on this site, such as /about"`
 }
 
 // Fields are what a person would recognise it by.

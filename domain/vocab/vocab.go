@@ -5,6 +5,7 @@ package vocab
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -107,6 +108,9 @@ func (v *Vocabulary) Read(r domain.Record) (domain.Recorded, error) {
 	if !ok || r.Revision > w.Revision {
 		return domain.Recorded{Record: r, Event: Unknown{r.Word, r.Revision}}, nil
 	}
+	if r.Revision < 1 {
+		return domain.Recorded{}, fmt.Errorf("read %s at position %d: there is no revision %d", r.Word, r.Position, r.Revision)
+	}
 	data := r.Data
 	if r.Revision < w.Revision {
 		var err error
@@ -127,6 +131,9 @@ func upcast(data json.RawMessage, steps []Upcast) (json.RawMessage, error) {
 	dec.UseNumber() // a number must come out as it went in
 	if err := dec.Decode(&fields); err != nil {
 		return nil, err
+	}
+	if fields == nil {
+		return nil, errors.New("the data is null")
 	}
 	for _, step := range steps {
 		step(fields)

@@ -1,0 +1,86 @@
+// Package chain makes a log evident: every event carries a hash over itself
+// and, through the hash before it, over everything that came before. Who
+// knows the last hash can tell that nothing was changed, dropped, added or
+// moved.
+//
+// Positions are not covered, so a copy of a log keeps its chain.
+package chain
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"time"
+
+	"assent/domain"
+)
+
+// Row is an event as a log keeps it: its envelope in the exact bytes that were
+// stored, and the hash up to and including it.
+type Row struct {
+	domain.Record // without its Envelope, which is in Text
+	Text          []byte
+	Link          [32]byte
+}
+
+// Open reads the envelope back. An error means that the bytes stored are not
+// an envelope.
+func (r Row) Open() (domain.Record, error) {
+	rec := r.Record
+	if err := json.Unmarshal(r.Text, &rec.Envelope); err != nil {
+		return domain.Record{}, fmt.Errorf("the envelope at position %d cannot be read: %w", r.Position, err)
+	}
+	return rec, nil
+}
+
+// Open reads the envelopes of many rows.
+func Open(rows []Row) ([]domain.Record, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	recs := make([]domain.Record, len(rows))
+	for i, r := range rows {
+		var err error
+		if recs[i], err = r.Open(); err != nil {
+			return nil, err
+		}
+	}
+	return recs, nil
+}
+
+// Link is the hash up to and including r: SHA-256 over the hash before it and
+// then id, stream, version, word, revision, recorded-at, envelope and data, in
+// this order. Texts go in with their length first, as 8 bytes; numbers and
+// times (nanoseconds since 1970) as 8 bytes, all big-endian. The envelope is
+// the text stored; r.Envelope and r.Position do not count.
+func Link(prev [32]byte, r domain.Record, envelope []byte) [32]byte {
+	h := sha256.New()
+	h.Write(prev[:])
+	text(h, []byte(r.ID))
+	text(h, []byte(r.Stream.String()))
+	number(h, int64(r.Version))
+	text(h, []byte(r.Word))
+	number(h, int64(r.Revision))
+	number(h, r.At.UnixNano())
+	text(h, envelope)
+	text(h, r.Data)
+	var sum [32]byte
+	h.Sum(sum[:0])
+	return sum
+}
+
+func text(h hash.Hash, b []byte) {
+	number(h, int64(len(b)))
+	h.Write(b)
+}
+
+func number(h hash.Hash, n int64) {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(n))
+	h.Write(b[:])
+}
+
+// Time is a time as a log keeps it: nanoseconds since 1970, read back in UTC.
+func Time(ns int64) time.Time { return time.Unix(0, ns).UTC() }

@@ -1,0 +1,88 @@
+// Package tail is the moving end of a log: where it is, and a way to wait for
+// it to move on without asking again and again.
+package tail
+
+import (
+	"context"
+	"iter"
+	"sync/atomic"
+
+	"assent/commands"
+	"assent/domain"
+)
+
+// page is how many events a follower reads at once.
+const page = 256
+
+// Tail is the end of a log as its process knows it. One goroutine at a time
+// moves it; any number may look.
+type Tail struct{ now atomic.Pointer[point] }
+
+type point struct {
+	head commands.Head
+	past chan struct{} // closed when the head has moved on
+}
+
+// At starts a tail at a head.
+func At(head commands.Head) *Tail {
+	t := new(Tail)
+	t.now.Store(&point{head, make(chan struct{})})
+	return t
+}
+
+// Head is where the log ends.
+func (t *Tail) Head() commands.Head { return t.now.Load().head }
+
+// Move says that the log now ends at head, and wakes who waits for more.
+func (t *Tail) Move(head commands.Head) {
+	old := t.now.Load()
+	if old.head == head {
+		return
+	}
+	t.now.Store(&point{head, make(chan struct{})})
+	close(old.past)
+}
+
+// Follow gives every event after a position as read finds them, and waits
+// while there are none. It ends with the error of the context, of read, or
+// gone once closed is.
+func (t *Tail) Follow(
+	ctx context.Context,
+	after domain.Position,
+	read func(ctx context.Context, after domain.Position, limit int) ([]domain.Record, error),
+	closed <-chan struct{},
+	gone error,
+) iter.Seq2[domain.Record, error] {
+	return func(yield func(domain.Record, error) bool) {
+		for {
+			now := t.now.Load() // before reading: what comes after is then not missed
+			recs, err := read(ctx, after, page)
+			if err != nil {
+				yield(domain.Record{}, err)
+				return
+			}
+			for _, r := range recs {
+				if ctx.Err() != nil {
+					yield(domain.Record{}, ctx.Err())
+					return
+				}
+				if !yield(r, nil) {
+					return
+				}
+				after = r.Position
+			}
+			if len(recs) > 0 {
+				continue
+			}
+			select {
+			case <-now.past:
+			case <-ctx.Done():
+				yield(domain.Record{}, ctx.Err())
+				return
+			case <-closed:
+				yield(domain.Record{}, gone)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"assent/commands"
+	"assent/commands/eventlog/chain"
+	"assent/domain"
+)
+
+// readers is how many reads go on at once; more wait for their turn.
+const readers = 4
+
+func readPool(path string, set settings) (*sqlitex.Pool, error) {
+	return sqlitex.NewPool(path, sqlitex.PoolOptions{
+		Flags:    sqlite.OpenReadWrite, // as WAL needs; query_only keeps them from writing
+		PoolSize: readers,
+		PrepareConn: func(c *sqlite.Conn) error {
+			return tune(c, set, "query_only=ON", "cache_size=-16384")
+		},
+	})
+}
+
+// ReadStream gives a stream's events after a version.
+func (l *Log) ReadStream(ctx context.Context, stream domain.Stream, after domain.Version) ([]domain.Record, error) {
+	return l.rows(ctx, func(c *conn) ([]chain.Row, error) { return c.stream(stream.String(), after, -1) })
+}
+
+// ReadAll gives at most limit events after a position.
+func (l *Log) ReadAll(ctx context.Context, after domain.Position, limit int) ([]domain.Record, error) {
+	return l.rows(ctx, func(c *conn) ([]chain.Row, error) { return c.all(after, limit) })
+}
+
+func (l *Log) rows(ctx context.Context, get func(*conn) ([]chain.Row, error)) ([]domain.Record, error) {
+	var rows []chain.Row
+	err := l.read(ctx, func(c *conn) (err error) {
+		rows, err = get(c)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return chain.Open(rows)
+}
+
+// read lends a connection that only reads.
+func (l *Log) read(ctx context.Context, do func(*conn) error) error {
+	if err := l.alive(ctx); err != nil {
+		return err
+	}
+	c, err := l.reads.Take(ctx)
+	if err == nil {
+		err = do(&conn{c})
+		l.reads.Put(c)
+	}
+	if err == nil {
+		return nil
+	}
+	// Ending the context or closing the log interrupts a read: that says what
+	// happened, SQLite's own words do not.
+	if gone := l.alive(ctx); gone != nil {
+		return gone
+	}
+	return fmt.Errorf("reading the log: %w", err)
+}
+
+// Verify reads the whole log as it is now, in the bytes stored, and checks
+// that positions and versions follow one another, that every event's hash is
+// what its bytes and the hash before give, and that the log ends where its
+// head says. The error is a *chain.Broken that names the first wrong position,
+// or says why the log could not be read.
+//
+// Progress, unless nil, hears from time to time how many events of how many
+// are done. Appends and reads go on meanwhile; what they add is not looked at.
+func (l *Log) Verify(ctx context.Context, progress func(done, total domain.Position)) error {
+	head, err := l.checkedHead(ctx)
+	if err != nil {
+		return err
+	}
+	var walk chain.Walk
+	for at := domain.Position(0); at < head.Position; {
+		var rows []chain.Row
+		err := l.read(ctx, func(c *conn) (err error) {
+			rows, err = c.all(at, int(min(head.Position-at, verifyPage)))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if err := walk.Next(r); err != nil {
+				return err
+			}
+			at = r.Position
+		}
+		if len(rows) == 0 {
+			break
+		}
+		if progress != nil {
+			progress(at, head.Position)
+		}
+	}
+	return walk.End(head)
+}
+
+// verifyPage is how many events Verify reads at once.
+const verifyPage = 1000
+
+// checkedHead reads the head row and sees that the last event agrees with it.
+func (l *Log) checkedHead(ctx context.Context) (head commands.Head, err error) {
+	err = l.read(ctx, func(c *conn) error {
+		var last domain.Position
+		if head, last, err = c.ends(); err != nil {
+			return err
+		}
+		if last != head.Position {
+			return apart(head, last)
+		}
+		if link, err := c.link(last); err != nil || link != head.Chain {
+			return first(err, &chain.Broken{Position: last, What: "the log's head holds another hash than its last event"})
+		}
+		return nil
+	})
+	return head, err
+}
+
+// apart says that the head row is not at the last event.
+func apart(head commands.Head, last domain.Position) error {
+	return &chain.Broken{
+		Position: min(last, head.Position) + 1,
+		What:     fmt.Sprintf("the log's head is at %d, its last event at %d", head.Position, last),
+	}
+}

@@ -1,0 +1,149 @@
+// Package sqlite is the log in one SQLite file: WAL, every commit on the disk
+// before it is answered (synchronous=FULL), no cgo.
+//
+// One connection writes, a few read, one copies the WAL back into the file
+// beside them. A single head row says where the log ends, and is read inside
+// every transaction that writes: a second writer can be slow, never wrong.
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"assent/commands"
+	"assent/commands/eventlog/internal/admit"
+	"assent/commands/eventlog/internal/tail"
+	"assent/domain"
+)
+
+// errClosed is what a closed log answers.
+var errClosed = fmt.Errorf("%w: it is closed", commands.ErrUnavailable)
+
+// Log is a commands.Log in a SQLite file.
+type Log struct {
+	clock  func() time.Time
+	tail   *tail.Tail
+	reads  *sqlitex.Pool
+	turn   chan *writer // holds the writer while nobody writes
+	copier *copier
+	closed chan struct{} // closed once Close has begun
+	close  func() error
+}
+
+var _ commands.Log = (*Log)(nil)
+
+// Option is a setting of Open.
+type Option func(*settings)
+
+type settings struct{ busy time.Duration }
+
+// BusyFor is how long an append waits for another process that holds the file
+// before it answers commands.ErrBusy. Two seconds unless said.
+func BusyFor(d time.Duration) Option { return func(s *settings) { s.busy = d } }
+
+// Open opens the log in the file at path, and makes it where there is none,
+// readable by its owner only. Recorded-at comes from clock.
+//
+// A file that is no log (ErrForeign), a log of a newer program (ErrNewer) and
+// one whose head is not its last event (a *chain.Broken) are left as they are.
+func Open(ctx context.Context, path string, clock func() time.Time, options ...Option) (*Log, error) {
+	set := settings{busy: 2 * time.Second}
+	for _, o := range options {
+		o(&set)
+	}
+	if err := prepare(ctx, path, set); err != nil {
+		return nil, fmt.Errorf("opening the log %s: %w", path, err)
+	}
+	l, err := open(ctx, path, clock, set)
+	if err != nil {
+		return nil, fmt.Errorf("opening the log %s: %w", path, err)
+	}
+	return l, nil
+}
+
+func open(ctx context.Context, path string, clock func() time.Time, set settings) (_ *Log, err error) {
+	l := &Log{clock: clock, closed: make(chan struct{}), turn: make(chan *writer, 1)}
+	if l.reads, err = readPool(path, set); err != nil {
+		return nil, err
+	}
+	head, err := l.checkedHead(ctx)
+	if err == nil {
+		l.copier, err = startCopier(path, set)
+	}
+	if err != nil {
+		return nil, joined(err, l.reads.Close())
+	}
+	l.tail = tail.At(head)
+	l.turn <- &writer{path: path, set: set, head: head, copier: l.copier}
+	l.close = sync.OnceValue(l.shut)
+	return l, nil
+}
+
+// Append writes all of it or nothing. Besides what commands.Log names, a
+// caller's fault is an error that tells it: a malformed append, or event ids
+// used again for something else. A context that ends before the append's turn
+// has come leaves nothing behind; later it no longer matters.
+func (l *Log) Append(ctx context.Context, writes ...commands.Write) (commands.Receipt, error) {
+	a, err := admit.Encode(writes)
+	if err != nil {
+		return commands.Receipt{}, err
+	}
+	if err := l.alive(ctx); err != nil {
+		return commands.Receipt{}, err
+	}
+	var w *writer
+	select {
+	case w = <-l.turn:
+	case <-ctx.Done():
+		return commands.Receipt{}, ctx.Err()
+	case <-l.closed:
+		return commands.Receipt{}, errClosed
+	}
+	defer func() { l.turn <- w }()
+	if err := l.alive(ctx); err != nil {
+		return commands.Receipt{}, err
+	}
+	r := &request{append: a}
+	w.commit(l.clock(), []*request{r})
+	l.tail.Move(w.head)
+	return r.receipt, r.err
+}
+
+// Follow gives every event after a position and waits for more. What another
+// process appends is seen with the next append of this one.
+func (l *Log) Follow(ctx context.Context, after domain.Position) iter.Seq2[domain.Record, error] {
+	return l.tail.Follow(ctx, after, l.ReadAll, l.closed, errClosed)
+}
+
+// Head is the last event's place, as of this process's last append or Open.
+func (l *Log) Head(ctx context.Context) (commands.Head, error) {
+	if err := l.alive(ctx); err != nil {
+		return commands.Head{}, err
+	}
+	return l.tail.Head(), nil
+}
+
+// Close answers the append under way, ends followers and lets go of the file.
+func (l *Log) Close() error { return l.close() }
+
+func (l *Log) shut() error {
+	close(l.closed)
+	w := <-l.turn
+	// The writer goes last: the last connection to leave copies the WAL back.
+	return joined(l.copier.stop(), l.reads.Close(), w.close())
+}
+
+// alive says why nothing can be asked of the log, if so.
+func (l *Log) alive(ctx context.Context) error {
+	select {
+	case <-l.closed:
+		return errClosed
+	default:
+		return ctx.Err()
+	}
+}

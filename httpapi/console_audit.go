@@ -1,0 +1,121 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/go-chi/chi/v5"
+
+	"assent/commands"
+	"assent/domain"
+	"assent/httpapi/card"
+)
+
+// auditView is a list of actions under a filter that stands in the address.
+type auditView struct {
+	Filter   url.Values
+	Filtered bool
+	Rows     []auditLine
+	Next     string // the address of older ones
+	Agents   []Agent
+	Outcomes []string
+}
+
+// auditLine is one action in a line.
+type auditLine struct {
+	AuditRow
+	Who, Behind, Decider, What string
+	Agent                      bool
+}
+
+// actionView is one action in full.
+type actionView struct {
+	auditLine
+	Changed []card.Field
+}
+
+func lineOf(row AuditRow, names map[string]string) auditLine {
+	l := auditLine{
+		AuditRow: row, Agent: row.Principal.IsAgent(),
+		Who: nameIn(names, row.Principal.ID), Behind: nameIn(names, row.Person), Decider: nameIn(names, row.DecidedBy),
+	}
+	if row.Target != nil {
+		l.What = nameIn(names, row.Target.ID)
+	}
+	return l
+}
+
+func (s *Server) auditPage(w http.ResponseWriter, r *http.Request, who caller) error {
+	q := r.URL.Query()
+	q.Del("said")
+	f, err := filterOf(q)
+	if err != nil {
+		return err
+	}
+	page, err := s.audit(r.Context(), who.workspace, f)
+	if err != nil {
+		return err
+	}
+	v := auditView{Filter: q, Outcomes: []string{commands.Done, commands.Waiting, commands.Refused, commands.Idle, "read"}}
+	if v.Agents, err = s.agents(r.Context(), who.workspace); err != nil {
+		return err
+	}
+	for _, row := range page.Items {
+		v.Rows = append(v.Rows, lineOf(row, page.Names))
+	}
+	for name, values := range q {
+		v.Filtered = v.Filtered || name != "after" && name != "limit" && values[0] != ""
+	}
+	if page.Next != "" {
+		older := url.Values{}
+		for name, values := range q {
+			if values[0] != "" && name != "after" {
+				older[name] = values
+			}
+		}
+		older.Set("cursor", page.Next)
+		v.Next = "/audit?" + older.Encode()
+	}
+	return s.view(w, r, who, "audit", "Audit", "audit.html", v)
+}
+
+func (s *Server) oneAction(r *http.Request, who caller) (actionView, error) {
+	row, names, err := s.auditOne(r.Context(), who.workspace, domain.ID(chi.URLParam(r, "action")))
+	return actionView{lineOf(row, names), card.Fields(row.Changes)}, err
+}
+
+func (s *Server) actionPage(w http.ResponseWriter, r *http.Request, who caller) error {
+	v, err := s.oneAction(r, who)
+	if err != nil {
+		return err
+	}
+	return s.view(w, r, who, "audit", v.Action, "action.html", v)
+}
+
+func (s *Server) undoPage(w http.ResponseWriter, r *http.Request, who caller) error {
+	v, err := s.oneAction(r, who)
+	if err != nil {
+		return err
+	}
+	return s.view(w, r, who, "audit", "Take back?", "undo.html", v)
+}
+
+func (s *Server) undoForm(w http.ResponseWriter, r *http.Request, who caller) error {
+	in, err := form(w, r)
+	if err != nil {
+		return err
+	}
+	v, err := s.oneAction(r, who)
+	if err != nil {
+		return err
+	}
+	out, err := s.undo(r.Context(), who.person, v.ID, in.Get("reason"))
+	if err != nil {
+		f, broken := s.framed(r, who, "audit", "Take back?", v)
+		if broken != nil {
+			return broken
+		}
+		return s.again(w, r, err, "undo.html", f)
+	}
+	return see(w, r, "/audit/"+string(v.ID), "undone", out)
+}

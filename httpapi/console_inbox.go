@@ -1,0 +1,238 @@
+package httpapi
+
+import (
+	"cmp"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"assent/commands"
+	"assent/domain"
+	"assent/domain/proposal"
+	"assent/httpapi/card"
+)
+
+// inbox is the queue beside one card.
+type inbox struct {
+	Queue     []queued
+	Decided   bool // the queue is of decided ones
+	Card      *cardView
+	HasAgents bool
+}
+
+// queued is a proposal in a line.
+type queued struct {
+	Proposal
+	Asker, Behind, Decider string
+	Current                bool
+}
+
+// cardView is a proposal as people decide on it, in the order of the facts:
+// what, how much, can it be taken back; who, and why it waits; its own words.
+type cardView struct {
+	Proposal
+	Asker, Behind, Decider string
+	Agent                  bool
+	What                   []card.Change
+	TakeBack               bool
+	Size                   string
+	Why                    string
+	Digest                 string // of what is shown: what a yes says yes to
+	Past                   bool   // shown beside a newer one: nothing to decide here
+	Declines               []declineReason
+}
+
+// declineReason is a code an agent can act on, and how people read it.
+type declineReason struct{ Code, Label string }
+
+var declineReasons = []declineReason{
+	{"needs-work", "It needs work"},
+	{"wrong-content", "The content is wrong"},
+	{"not-now", "Not now"},
+	{"not-wanted", "Not wanted"},
+	{"other", "Something else"},
+}
+
+// Mark is the beginning of the digest, for people to compare by eye.
+func (v *cardView) Mark() string { return v.Digest[:min(12, len(v.Digest))] }
+
+func (s *Server) cardOf(p Proposal) *cardView {
+	v := &cardView{
+		Proposal: p, What: card.Of(p.Changes), Size: sizeOf(p.Counts), Digest: p.Digest, Declines: declineReasons,
+		Agent: p.Principal.IsAgent(), Asker: nameIn(p.Names, p.Principal.ID), Behind: nameIn(p.Names, p.Person), Decider: nameIn(p.Names, p.DecidedBy),
+		TakeBack: true,
+	}
+	for _, c := range p.Calls {
+		if a, known := s.registry.Find(c.Action); !known || a.Final {
+			v.TakeBack = false
+		}
+	}
+	if p.Verdict != nil {
+		v.Why = p.Verdict.Reason
+	}
+	v.Why = cmp.Or(v.Why, causes[p.Cause], "A person decides about this.")
+	return v
+}
+
+// causes says the cause of a hold in a sentence.
+var causes = map[string]string{
+	"tool":        "Publishing waits for a person.",
+	"destructive": "It takes something away, so a person decides.",
+	"skill":       "The skill in use asks for a person here.",
+	"manual-mode": "In manual mode a person decides about every change.",
+}
+
+func nameIn(names map[string]string, id string) string { return cmp.Or(names[id], id) }
+
+func sizeOf(n proposal.Counts) string {
+	var text string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{n.Added, "added"}, {n.Edited, "edited"}, {n.Removed, "removed"}} {
+		if part.n == 0 {
+			continue
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += count(part.n, "thing", "things") + " " + part.what
+	}
+	return cmp.Or(text, "nothing")
+}
+
+func (s *Server) inboxPage(w http.ResponseWriter, r *http.Request, who caller) error {
+	ctx, q := r.Context(), r.URL.Query()
+	v := inbox{Decided: q.Get("show") == "decided"}
+	states := []proposal.Status{proposal.Waiting}
+	if v.Decided {
+		states = []proposal.Status{proposal.IsApproved, proposal.IsSettled, proposal.IsDeclined, proposal.IsWithdrawn, proposal.IsExpired}
+	}
+	all, names, err := s.proposals(ctx, who.workspace, states...)
+	if err != nil {
+		return err
+	}
+	chosen := q.Get("p")
+	if chosen == "" && len(all) > 0 {
+		chosen = all[0].ID
+	}
+	for _, p := range all {
+		v.Queue = append(v.Queue, queued{p, nameIn(names, p.Principal.ID), nameIn(names, p.Person), nameIn(names, p.DecidedBy), p.ID == chosen})
+	}
+	if chosen != "" {
+		p, err := s.proposal(ctx, who.workspace, chosen)
+		if err != nil {
+			return err
+		}
+		v.Card = s.cardOf(p)
+	} else if agents, err := s.queries.Agents(ctx, who.workspace); err != nil {
+		return err
+	} else {
+		v.HasAgents = len(agents) > 0
+	}
+	return s.view(w, r, who, "inbox", "Inbox", "inbox.html", v)
+}
+
+// decisionView is one proposal's page: its card, and beside it the card as it
+// is now where that reads differently from what was shown.
+type decisionView struct {
+	Card, Now *cardView
+}
+
+func (s *Server) proposalPage(w http.ResponseWriter, r *http.Request, who caller) error {
+	p, err := s.proposal(r.Context(), who.workspace, chi.URLParam(r, "proposal"))
+	if err != nil {
+		return err
+	}
+	return s.view(w, r, who, "inbox", card.Plain(120, p.Headline), "proposal.html", decisionView{Card: s.cardOf(p)})
+}
+
+// approvePage asks once more, with all of it on the page.
+func (s *Server) approvePage(w http.ResponseWriter, r *http.Request, who caller) error {
+	p, err := s.proposal(r.Context(), who.workspace, chi.URLParam(r, "proposal"))
+	if err != nil {
+		return err
+	}
+	if p.State != proposal.Waiting {
+		http.Redirect(w, r, "/proposals/"+p.ID, http.StatusSeeOther)
+		return nil
+	}
+	return s.view(w, r, who, "inbox", "Approve?", "approve.html", s.cardOf(p))
+}
+
+func (s *Server) approveForm(w http.ResponseWriter, r *http.Request, who caller) error {
+	in, err := form(w, r)
+	if err != nil {
+		return err
+	}
+	id := chi.URLParam(r, "proposal")
+	if in.Get("digest") == "" {
+		return domain.Refuse("invalid", "The page did not say what was shown. Open the proposal again.")
+	}
+	out, err := s.approve(r.Context(), who.person, id, in.Get("digest"))
+	if err != nil {
+		return s.undecided(w, r, who, id, err)
+	}
+	return see(w, r, "/proposals/"+id, "approved", out)
+}
+
+func (s *Server) declineForm(w http.ResponseWriter, r *http.Request, who caller) error {
+	in, err := form(w, r)
+	if err != nil {
+		return err
+	}
+	id := chi.URLParam(r, "proposal")
+	out, err := s.decline(r.Context(), who.person, id, in.Get("code"), in.Get("reason"))
+	if err != nil {
+		return s.undecided(w, r, who, id, err)
+	}
+	return see(w, r, "/proposals/"+id, "declined", out)
+}
+
+// undecided shows a proposal again when a decision on it did not count: who
+// was first, or what changed since it was shown.
+func (s *Server) undecided(w http.ResponseWriter, r *http.Request, who caller, id string, err error) error {
+	problem := s.problemOf(r, err)
+	if problem.Status != http.StatusConflict && problem.Status != http.StatusGone && problem.Status != http.StatusBadRequest {
+		return problem
+	}
+	p, err := s.proposal(r.Context(), who.workspace, id)
+	if err != nil {
+		return err
+	}
+	v := decisionView{Card: s.cardOf(p)}
+	if moved, ok := movedIn(problem); ok {
+		v.Card.Past = true
+		v.Now = s.cardOf(p)
+		v.Now.What, v.Now.Digest, v.Now.Size = card.Of(moved.Now), moved.Digest, sizeOf(countsOf(moved.Now))
+		v.Now.Clipped = false
+	}
+	f, err := s.framed(r, who, "inbox", card.Plain(120, p.Headline), v)
+	if err != nil {
+		return err
+	}
+	f.Wrong = problem.Detail
+	return s.put(w, r, problem.Status, "proposal.html", f)
+}
+
+func movedIn(p *Problem) (commands.Moved, bool) {
+	if p.Code != "changed-since-shown" || p.Outcome == nil {
+		return commands.Moved{}, false
+	}
+	moved, ok := p.Outcome.Proposal.(commands.Moved)
+	return moved, ok
+}
+
+func countsOf(changes []domain.Change) (n proposal.Counts) {
+	for _, c := range changes {
+		switch c.Change {
+		case domain.Added:
+			n.Added++
+		case domain.Removed:
+			n.Removed++
+		default:
+			n.Edited++
+		}
+	}
+	return n
+}

@@ -1,0 +1,178 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"time"
+
+	"assent/commands"
+	"assent/domain"
+	"assent/domain/policy"
+	"assent/domain/proposal"
+	"assent/domain/site"
+)
+
+// AuditFilter narrows a list of actions. Empty fields do not narrow.
+type AuditFilter struct {
+	Agent, Person, Action, Target, Outcome, Cause string
+	Since, Until                                  time.Time // from, and before
+	Cursor                                        string
+	Limit                                         int // 1 to 100
+}
+
+// AuditPage is actions, newest first, and the cursor of the next page.
+type AuditPage struct {
+	Items []AuditRow        `json:"items"`
+	Next  string            `json:"next,omitempty"`
+	Names map[string]string `json:"names,omitempty"` // of the people and agents in Items, where known
+}
+
+// AuditRow is one action: who did what, for whom, under which rule.
+type AuditRow struct {
+	ID        domain.ID         `json:"id"`
+	Position  commands.Position `json:"position"`
+	At        time.Time         `json:"at"`
+	Action    string            `json:"action"`
+	Principal domain.Principal  `json:"principal"`
+	Person    string            `json:"person,omitempty"`
+	Mode      string            `json:"mode,omitempty"`
+	Skill     string            `json:"skill,omitempty"`
+	Via       domain.Via        `json:"via,omitzero"`
+	Client    domain.Client     `json:"client,omitzero"`
+	Target    *commands.Target  `json:"target,omitempty"`
+	Outcome   string            `json:"outcome"`
+	Verdict   *domain.Verdict   `json:"verdict,omitempty"`
+	Refusal   *domain.Refusal   `json:"refusal,omitempty"`
+	Changes   []domain.Line     `json:"changes,omitempty"`
+	Clipped   bool              `json:"clipped,omitempty"` // Changes is not all of it
+	Reason    string            `json:"reason,omitempty"`  // filled in here, from Sealed
+	Proposal  string            `json:"proposal,omitempty"`
+	DecidedBy string            `json:"decidedBy,omitempty"`
+	Undoes    domain.ID         `json:"undoes,omitempty"`
+	Undone    domain.ID         `json:"undone,omitempty"` // the action that took it back
+	Undo      *commands.Undo    `json:"undo,omitempty"`   // while a person can take it back; filled in here
+	Count     int               `json:"count,omitempty"`  // more than 1: this many alike in a minute
+
+	Sealed *domain.Sealed `json:"-"`
+}
+
+// Proposal is a held call as people decide on it.
+type Proposal struct {
+	ID        string            `json:"id"`
+	State     proposal.Status   `json:"state"`
+	Headline  string            `json:"headline"`
+	Cause     string            `json:"cause"`
+	Action    domain.ID         `json:"action,omitempty"` // the asking
+	Principal domain.Principal  `json:"principal"`
+	Person    string            `json:"person,omitempty"` // behind an agent
+	Mode      string            `json:"mode,omitempty"`
+	Skill     string            `json:"skill,omitempty"`
+	Site      string            `json:"site,omitempty"` // that it would change, where known; filled in here
+	Changes   []domain.Change   `json:"changes,omitempty"`
+	Counts    proposal.Counts   `json:"counts"`
+	Clipped   bool              `json:"clipped,omitempty"` // Changes is not all of it
+	Calls     []proposal.Called `json:"calls"`
+	Verdict   *domain.Verdict   `json:"verdict,omitempty"`
+	Digest    string            `json:"digest"`
+	Filed     time.Time         `json:"filed"`
+	Expires   time.Time         `json:"expires"`
+	Reason    string            `json:"reason,omitempty"` // the asker's own words; filled in here
+	DecidedBy string            `json:"decidedBy,omitempty"`
+	DecidedAt time.Time         `json:"decidedAt,omitzero"`
+	Code      string            `json:"code,omitempty"`  // of the decline
+	Words     string            `json:"words,omitempty"` // of the decline; filled in here
+	Results   []proposal.Result `json:"results,omitempty"`
+	Names     map[string]string `json:"names,omitempty"`
+	Preview   string            `json:"preview,omitempty"` // where it can be looked at; filled in here
+
+	Sealed, SealedWords *domain.Sealed `json:"-"`
+}
+
+// Agent is a program that acts for a person.
+type Agent struct {
+	ID      string    `json:"id"`
+	Name    string    `json:"name,omitempty"` // filled in here
+	Person  string    `json:"person"`
+	Mode    string    `json:"mode"`
+	Scopes  []string  `json:"scopes"`
+	Site    string    `json:"site,omitempty"`
+	Confirm bool      `json:"confirm,omitempty"`
+	Paused  bool      `json:"paused,omitempty"`
+	Made    time.Time `json:"made,omitzero"`
+	Last    time.Time `json:"last,omitzero"` // its last call
+	Keys    []Key     `json:"keys"`
+}
+
+// Key is one way in of an agent, without the secret, which nobody has.
+type Key struct {
+	ID      string    `json:"id"`
+	Mode    string    `json:"mode,omitempty"`
+	Scopes  []string  `json:"scopes,omitempty"`
+	Made    time.Time `json:"made,omitzero"`
+	Expires time.Time `json:"expires,omitzero"`
+	Revoked bool      `json:"revoked,omitempty"`
+}
+
+// Seated is a person with a seat.
+type Seated struct {
+	ID   string      `json:"id"`
+	Name string      `json:"name,omitempty"` // filled in here
+	Role policy.Role `json:"role"`
+}
+
+// Workspace is the rules that hold for every agent of it.
+type Workspace struct {
+	Paused           bool   `json:"paused"`
+	AutoPublishLimit int    `json:"autoPublishLimit"`
+	LocalMode        string `json:"localMode"`
+}
+
+// SiteRow is one site and how much of it is pending.
+type SiteRow struct {
+	ID      string         `json:"id"`
+	Title   string         `json:"title"`
+	Live    domain.Version `json:"live"` // of its public state; 0: nothing was ever published
+	Pending int            `json:"pending"`
+}
+
+// Pending is what publishing a site now would change, and what the low-risk
+// rule would say to it.
+type Pending struct {
+	Changes   []domain.Change   `json:"changes"`
+	AutoCheck domain.AutoCheck  `json:"autoCheck"`
+	Position  commands.Position `json:"position"`
+}
+
+// VersionPage is a site's publishes, newest first.
+type VersionPage struct {
+	Items []Version `json:"items"`
+	Next  string    `json:"next,omitempty"`
+}
+
+// Version is one publish.
+type Version struct {
+	Version   string           `json:"version"` // p12
+	At        time.Time        `json:"at"`
+	Action    string           `json:"action"`
+	ID        domain.ID        `json:"id,omitempty"`
+	Principal domain.Principal `json:"principal"`
+	Skill     string           `json:"skill,omitempty"`
+	Reason    string           `json:"reason,omitempty"` // filled in here
+	Live      bool             `json:"live"`
+
+	Sealed *domain.Sealed `json:"-"`
+}
+
+// View names what of a site is looked at: one of a version (live, latest or
+// p12), what is live with some items at other versions, or what is live with a
+// proposal carried out. The zero View is the latest.
+type View struct {
+	Version  string             `json:"v,omitempty"`
+	Items    []site.PreviewItem `json:"i,omitempty"`
+	Proposal string             `json:"p,omitempty"`
+}
+
+// public is what everybody sees.
+var public = View{Version: "live"}
+
+// raw spells arguments as the road reads them.
+func raw(args any) (json.RawMessage, error) { return json.Marshal(args) }

@@ -1,0 +1,85 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"assent/commands"
+	"assent/domain"
+	"assent/domain/action"
+)
+
+// result is an outcome as a tool's result: the outcome itself for programs,
+// and all of it again in plain sentences, since some clients show their model
+// nothing but text. Only a refusal and what is not known are errors: something
+// that waits went as well as it could.
+func (d *Door) result(ctx context.Context, a *action.Action, c commands.Call, out commands.Outcome) *sdk.CallToolResult {
+	structured, err := encode(out)
+	if err != nil {
+		d.logFault(ctx, c, err)
+		return d.fault(ctx, a, c, err)
+	}
+	return &sdk.CallToolResult{
+		StructuredContent: structured,
+		Content:           []sdk.Content{&sdk.TextContent{Text: d.telling(a, c, out, structured)}},
+		IsError:           out.Outcome == commands.Refused || out.Outcome == commands.Unknown,
+	}
+}
+
+func (d *Door) telling(a *action.Action, c commands.Call, out commands.Outcome, structured json.RawMessage) string {
+	t := teller{action: a, url: d.url, commandID: commandIDOf(c.Args)}
+	if out.Outcome == commands.Done && !a.Writes() {
+		return t.read(structured)
+	}
+	return t.outcome(out)
+}
+
+// fault is the result of a call that did not come to an end. What went wrong
+// is in the server's own log and never shown.
+func (d *Door) fault(ctx context.Context, a *action.Action, c commands.Call, err error) *sdk.CallToolResult {
+	switch {
+	case errors.Is(err, commands.ErrBusy):
+		return d.result(ctx, a, c, refusedBecause("busy", "Too much is being written at this moment; nothing was changed. Ask again in a few seconds."))
+	case errors.Is(err, commands.ErrUnavailable):
+		return d.result(ctx, a, c, refusedBecause("log-unavailable", "The log cannot be written at present, so nothing was changed. Reading still works; ask again later."))
+	case errors.Is(err, commands.ErrUnknown):
+		return d.result(ctx, a, c, commands.Outcome{Outcome: commands.Unknown})
+	}
+	res := d.result(ctx, a, c, commands.Outcome{Outcome: commands.Unknown})
+	text := res.Content[0].(*sdk.TextContent)
+	text.Text = "Something went wrong; nothing is known to have changed.\n" + text.Text
+	return res
+}
+
+// encode is JSON as a person would write it: what HTML needs is not escaped.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func refusedBecause(code, reason string) commands.Outcome {
+	return commands.Outcome{Outcome: commands.Refused, Refusal: domain.Refuse(code, "%s", reason)}
+}
+
+func commandIDOf(args json.RawMessage) string {
+	if !strings.Contains(string(args), "command_id") {
+		return ""
+	}
+	var c struct {
+		CommandID string `json:"command_id"`
+	}
+	if json.Unmarshal(args, &c) != nil {
+		return ""
+	}
+	return c.CommandID
+}

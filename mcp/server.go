@@ -1,0 +1,182 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"assent/domain"
+	"assent/domain/action"
+)
+
+// listTTL is for how long, in milliseconds, a client may keep a list or the
+// instructions. Both are the caller's own and follow its limits, so not long.
+const listTTL = 10_000
+
+// trivial is what tools are registered with. The library reads a registered
+// schema again on every call; the real ones are given by listed.
+var trivial = json.RawMessage(`{"type":"object"}`)
+
+// newServer is a server of the protocol whose callers who tells apart.
+func (d *Door) newServer(who func(sdk.Request) (Caller, bool)) *sdk.Server {
+	s := sdk.NewServer(
+		&sdk.Implementation{Name: "assent", Title: "Assent", Version: d.version, WebsiteURL: d.url},
+		&sdk.ServerOptions{
+			// Said here so that neither logs nor notices of changed lists are promised.
+			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
+			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) {
+				c.TTLMs, c.CacheScope = listTTL, "private"
+			},
+		})
+	for _, t := range d.tools {
+		s.AddTool(&sdk.Tool{Name: t.action.Tool(), InputSchema: trivial}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return d.call(ctx, t.action, req)
+		})
+	}
+	d.addResources(s)
+	s.AddReceivingMiddleware(d.recovered, identified(who), d.welcomed, d.listed, d.routed)
+	return s
+}
+
+// recovered keeps a fault in one message from ending the process.
+func (d *Door) recovered(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				d.logger.ErrorContext(ctx, "a message went wrong", "method", method, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+				res, err = nil, errInternal
+			}
+		}()
+		return next(ctx, method, req)
+	}
+}
+
+var errInternal = &jsonrpc.Error{
+	Code:    jsonrpc.CodeInternalError,
+	Message: "Something went wrong; nothing is known to have changed. Ask again in a moment.",
+	Data:    stable("busy"),
+}
+
+type whoKey struct{}
+
+// identified puts the caller where handlers find it. Nothing is handled for
+// nobody.
+func identified(who func(sdk.Request) (Caller, bool)) sdk.Middleware {
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			c, ok := who(req)
+			if !ok {
+				return nil, errInternal
+			}
+			return next(context.WithValue(ctx, whoKey{}, c), method, req)
+		}
+	}
+}
+
+func callerOf(ctx context.Context) Caller { return ctx.Value(whoKey{}).(Caller) }
+
+// welcomed mends the handshake and tells the caller what it works within.
+func (d *Door) welcomed(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		if p, ok := req.GetParams().(*sdk.InitializeParams); ok && p != nil && p.ProtocolVersion >= modern {
+			// The library answers with a version that has a handshake but goes by
+			// the one that was asked for, and then sends what the client cannot read.
+			p.ProtocolVersion = lastHandshake
+		}
+		res, err := next(ctx, method, req)
+		if err != nil {
+			return res, err
+		}
+		switch r := res.(type) {
+		case *sdk.InitializeResult:
+			r.Instructions = d.instructions(ctx)
+			if session, ok := req.GetSession().(*sdk.ServerSession); ok && session.ID() != "" {
+				d.sessions.admit(callerOf(ctx).owner(), session)
+			}
+		case *sdk.DiscoverResult:
+			r.Instructions = d.instructions(ctx)
+		}
+		return res, nil
+	}
+}
+
+// listed gives lists of what the caller may use.
+func (d *Door) listed(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		switch p := req.GetParams().(type) {
+		case *sdk.ListToolsParams:
+			if p != nil && p.Cursor != "" { // there is one page
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "There is no such page. List from the beginning.", Data: stable("invalid")}
+			}
+			return d.listTools(ctx)
+		case *sdk.ListResourceTemplatesParams:
+			res, err := next(ctx, method, req)
+			if list, ok := res.(*sdk.ListResourceTemplatesResult); ok && err == nil {
+				return d.ownTemplates(ctx, list)
+			}
+			return res, err
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// routed takes calls of tools that are not there down the road as well, so
+// that nothing that was asked goes unrecorded.
+func (d *Door) routed(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		call, ok := req.(*sdk.CallToolRequest)
+		if !ok || call.Params == nil {
+			return next(ctx, method, req)
+		}
+		name := call.Params.Name
+		a, found := d.registry.Find(name)
+		switch {
+		case found && a.Class != action.People && a.Tool() == name:
+			return next(ctx, method, req)
+		case found && a.Class != action.People: // by a name that is not a tool's
+			return nil, noTool(name)
+		}
+		c := callerOf(ctx).call()
+		c.Action, c.Client = clip(name, 100), clientOf(call)
+		out, err := d.do(ctx, c)
+		if err != nil {
+			d.logFault(ctx, c, err)
+		} else if no := out.Refusal; no != nil && (no.Code == "never" || no.Code == "person-only") {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: no.Reason, Data: stable(no.Code)}
+		}
+		return nil, noTool(name)
+	}
+}
+
+// noTool answers alike for what does not exist and for what the caller may
+// not use.
+func noTool(name string) error {
+	return &jsonrpc.Error{
+		Code:    jsonrpc.CodeInvalidParams,
+		Message: fmt.Sprintf("There is no tool %q here for you. List the tools for what you can use; your owner can allow more.", clip(name, 100)),
+		Data:    stable("unknown-action"),
+	}
+}
+
+// refusedMessage is a meant no where the protocol has room for an error only.
+func refusedMessage(no *domain.Refusal) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: no.Reason, Data: stable(no.Code)}
+}
+
+// brief asks what the caller works within. A meant no is told as one.
+func (d *Door) brief(ctx context.Context) (Brief, error) {
+	b, err := d.briefing.Brief(ctx, callerOf(ctx))
+	if err == nil {
+		return b, nil
+	}
+	if no, meant := errors.AsType[*domain.Refusal](err); meant {
+		return Brief{}, refusedMessage(no)
+	}
+	d.logger.ErrorContext(ctx, "a caller's limits could not be read", "principal", callerOf(ctx).Principal.String(), "err", err)
+	return Brief{}, errInternal
+}

@@ -1,0 +1,168 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"unicode"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"assent/commands"
+	"assent/domain"
+	"assent/domain/action"
+)
+
+// tool is an action as agents see it.
+type tool struct {
+	action *action.Action
+	def    sdk.Tool
+}
+
+// toolsOf is every action that a program may ask for, in the registry's order.
+// What only people do is not among them.
+func toolsOf(registry *action.Registry) []tool {
+	var tools []tool
+	for _, a := range registry.All() {
+		if a.Class != action.People {
+			tools = append(tools, tool{a, definition(a)})
+		}
+	}
+	return tools
+}
+
+// definition is the tool, derived from the declaration. Hints are set one by
+// one: what is left out counts as the worst.
+func definition(a *action.Action) sdk.Tool {
+	def := sdk.Tool{
+		Name:         a.Tool(),
+		Title:        a.Title,
+		Description:  a.About,
+		InputSchema:  a.Schema(),
+		OutputSchema: json.RawMessage(readSchema),
+		Annotations: &sdk.ToolAnnotations{
+			Title:           a.Title,
+			ReadOnlyHint:    !a.Writes(),
+			DestructiveHint: new(a.Class == action.Destructive),
+			// Asking for the same again finds it already so, unless it makes a new thing.
+			IdempotentHint: !a.Writes() || a.Target(a.Example) != "",
+			OpenWorldHint:  new(false),
+		},
+	}
+	if a.Writes() {
+		def.OutputSchema = json.RawMessage(writeSchema)
+	}
+	return def
+}
+
+// listTools gives the full definitions of what the caller may use. What its
+// mode refuses or holds stays in the list with a note, since a mode can change
+// in the middle of a conversation and a client may list only once.
+func (d *Door) listTools(ctx context.Context) (*sdk.ListToolsResult, error) {
+	b, err := d.brief(ctx)
+	if err != nil {
+		return nil, err
+	}
+	res := &sdk.ListToolsResult{
+		Tools:     []*sdk.Tool{},
+		Cacheable: sdk.Cacheable{TTLMs: listTTL, CacheScope: "private"},
+	}
+	for _, t := range d.tools {
+		if !b.reaches(t.action) {
+			continue
+		}
+		def := t.def
+		if note := b.note(callerOf(ctx), t.action); note != "" {
+			def.Description += " " + note
+		}
+		res.Tools = append(res.Tools, &def)
+	}
+	return res, nil
+}
+
+// reaches says that the caller has what an action needs; nothing else is shown.
+func (b Brief) reaches(a *action.Action) bool {
+	return a.Scope == "any" || slices.Contains(b.Scopes, a.Scope)
+}
+
+// skillKey is where a call declares the way it works.
+const skillKey = "assent/skill"
+
+// call takes one tool call down the road and tells what came of it.
+func (d *Door) call(ctx context.Context, a *action.Action, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	c := callerOf(ctx).call()
+	c.Action, c.Args, c.Client = a.Name, req.Params.Arguments, clientOf(req)
+	if declared, given := req.Params.Meta[skillKey]; given {
+		name, text := declared.(string)
+		if !text || len(name) > 200 {
+			return d.result(ctx, a, c, commands.Outcome{
+				Outcome: commands.Refused,
+				Refusal: domain.Refuse("invalid", "`%s` must be the name of a skill.", skillKey),
+			}), nil
+		}
+		c.Skill = name
+	}
+	out, err := d.do(ctx, c)
+	if err != nil {
+		d.logFault(ctx, c, err)
+		return d.fault(ctx, a, c, err), nil
+	}
+	if beyond(out) {
+		return nil, noTool(a.Tool())
+	}
+	return d.result(ctx, a, c, out), nil
+}
+
+// do is the road. A fault on it must not end the process.
+func (d *Door) do(ctx context.Context, c commands.Call) (out commands.Outcome, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			out, err = commands.Outcome{}, fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return d.road.Do(ctx, c)
+}
+
+func (d *Door) logFault(ctx context.Context, c commands.Call, err error) {
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return // the client left; nobody waits for this answer
+	}
+	d.logger.ErrorContext(ctx, "a call went wrong", "action", c.Action, "principal", c.Principal.String(), "err", err)
+}
+
+// beyond says that the caller does not have what the action needs, and so that
+// the tool is not in its list.
+func beyond(out commands.Outcome) bool {
+	return out.Refusal != nil && out.Refusal.Code == "scope" && out.Verdict != nil &&
+		slices.ContainsFunc(out.Verdict.Findings, func(f domain.Finding) bool {
+			return f.Rule == "scope" && f.Answer == domain.Reject
+		})
+}
+
+// clientOf is what the program calls itself. It is kept, never believed.
+func clientOf(req *sdk.CallToolRequest) domain.Client {
+	info := req.ClientInfo()
+	if info == nil {
+		return domain.Client{}
+	}
+	return domain.Client{Name: clip(info.Name, 100), Version: clip(info.Version, 100)}
+}
+
+// clip is text of a stranger, fit for a log line: at most so many bytes, and
+// nothing that moves a cursor.
+func clip(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "")
+}
