@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -146,7 +147,7 @@ func New(o Options) (*Door, error) {
 		keys:     o.Keys,
 		briefing: o.Briefing,
 		version:  o.Version,
-		url:      o.URL,
+		url:      strings.TrimRight(o.URL, "/"),
 		hosts:    slices.Clone(o.Hosts),
 		origins:  slices.Clone(o.Origins),
 		logger:   o.Logger,

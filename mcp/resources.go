@@ -36,12 +36,13 @@ func (d *Door) addResources(s *sdk.Server) {
 		s.AddResourceTemplate(
 			&sdk.ResourceTemplate{Name: r.scheme, Title: a.Title, Description: r.about, MIMEType: "application/json", URITemplate: r.template()},
 			func(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-				return d.readResource(ctx, r, req.Params.URI)
+				return d.readResource(ctx, r, req)
 			})
 	}
 }
 
-func (d *Door) readResource(ctx context.Context, r resource, uri string) (*sdk.ReadResourceResult, error) {
+func (d *Door) readResource(ctx context.Context, r resource, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	uri := req.Params.URI
 	id, err := url.PathUnescape(strings.TrimPrefix(uri, r.scheme+"://"))
 	if err != nil || id == "" || len(id) > 200 {
 		return nil, sdk.ResourceNotFoundError(uri)
@@ -51,7 +52,7 @@ func (d *Door) readResource(ctx context.Context, r resource, uri string) (*sdk.R
 		return nil, err
 	}
 	c := callerOf(ctx).call()
-	c.Action, c.Args = r.action, args
+	c.Action, c.Args, c.Client = r.action, args, clientOf(req.ClientInfo())
 	out, err := d.do(ctx, c)
 	switch {
 	case err != nil:

@@ -142,7 +142,7 @@ func (d *Door) routed(next sdk.MethodHandler) sdk.MethodHandler {
 			return nil, noTool(name)
 		}
 		c := callerOf(ctx).call()
-		c.Action, c.Client = clip(name, 100), clientOf(call)
+		c.Action, c.Client = clip(name, 100), clientOf(call.ClientInfo())
 		out, err := d.do(ctx, c)
 		if err != nil {
 			d.logFault(ctx, c, err)

@@ -95,7 +95,7 @@ const skillKey = "assent/skill"
 // call takes one tool call down the road and tells what came of it.
 func (d *Door) call(ctx context.Context, a *action.Action, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	c := callerOf(ctx).call()
-	c.Action, c.Args, c.Client = a.Name, req.Params.Arguments, clientOf(req)
+	c.Action, c.Args, c.Client = a.Name, req.Params.Arguments, clientOf(req.ClientInfo())
 	if declared, given := req.Params.Meta[skillKey]; given {
 		name, text := declared.(string)
 		if !text || len(name) > 200 {
@@ -144,8 +144,7 @@ func beyond(out commands.Outcome) bool {
 }
 
 // clientOf is what the program calls itself. It is kept, never believed.
-func clientOf(req *sdk.CallToolRequest) domain.Client {
-	info := req.ClientInfo()
+func clientOf(info *sdk.Implementation) domain.Client {
 	if info == nil {
 		return domain.Client{}
 	}

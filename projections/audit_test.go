@@ -259,6 +259,9 @@ func TestAProposalIsFollowedToItsEnd(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Error(d, err)
 	}
+	if yes, err := s.Proposal(t.Context(), "home", "prop_yes"); err != nil || yes.Status != "settled" || yes.DecidedAt != start.Add(9*time.Minute) || len(yes.Results) != 1 {
+		t.Errorf("%+v %v", yes, err)
+	}
 	for status, ids := range map[string]string{"": "[prop_late prop_open prop_no prop_yes]", "waiting": "[prop_open]", "settled": "[prop_yes]", "expired": "[prop_late]", "declined": "[prop_no]"} {
 		list, _, err := s.Proposals(t.Context(), "home", projections.ProposalArgs{Status: status, Asker: asker})
 		var got []string

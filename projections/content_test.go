@@ -176,6 +176,9 @@ func TestPagingLosesAndRepeatsNothingWhileThingsChange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if len(list) > 4 {
+				t.Fatalf("%d on a page of 4", len(list))
+			}
 			for _, a := range list {
 				articles[a.ID]++
 			}
@@ -294,6 +297,7 @@ func TestVersionsAreComparedByEveryNameTheyHave(t *testing.T) {
 	j.say(byPerson("act_pub2", "site.publish"), at("live", "main"), live.Published{Items: []live.Item{{ID: "art_1", Version: 2, Address: "/posts/spring"}}})
 	j.say(byAgent("act_edit3", "article.update"), at("article", "art_1"), article.Updated{Title: new("Third")})
 	filed(j, "prop_1", live.PublishArgs{Site: "main", Items: []live.Wanted{{ID: "art_1", Version: 3}}})
+	j.say(byAgent("act_rm", "page.remove"), at("page", "page_1"), page.Removed{})
 	s := folded(t, j)
 	for _, c := range []struct {
 		args site.CompareArgs
@@ -305,9 +309,11 @@ func TestVersionsAreComparedByEveryNameTheyHave(t *testing.T) {
 		{site.CompareArgs{Item: "art_1", From: "live", To: "prop_1"}, "art_1 2→3"},
 		{site.CompareArgs{Item: "art_1", From: "2", To: "p2"}, ""},
 		{site.CompareArgs{Item: "art_2", From: "live"}, "art_2 0→1"},
+		{site.CompareArgs{Item: "page_1", From: "1", To: "2"}, "page_1 1→0"},
+		{site.CompareArgs{Item: "page_1"}, "page_1 1→0"},
 		{site.CompareArgs{Site: "main", From: "p1", To: "p2"}, "art_1 1→2"},
 		{site.CompareArgs{Site: "main", From: "live", To: "prop_1"}, "art_1 2→3"},
-		{site.CompareArgs{Site: "main", From: "latest", To: "p1"}, "art_1 3→1 art_2 1→0"},
+		{site.CompareArgs{Site: "main", From: "latest", To: "p1"}, "page_1 0→1 art_1 3→1 art_2 1→0"},
 	} {
 		d, err := s.Compare(t.Context(), "home", c.args)
 		var got string

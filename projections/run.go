@@ -93,6 +93,9 @@ func (s *Store) Run(ctx context.Context, log Source) error {
 	}
 	for {
 		n, err := s.advance(ctx, log)
+		if ctx.Err() != nil {
+			return ctx.Err() // whatever else it broke
+		}
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -170,7 +172,7 @@ func TestTablesOfAnotherVersionAreReplacedByTheNextGeneration(t *testing.T) {
 
 func TestACheckpointThatIsNotOfThisLogIsFoldedAgain(t *testing.T) {
 	other := newJournal(t)
-	for i := range 9 {
+	for i := range 5 {
 		other.say(by("act_x"), at("article", fmt.Sprint("art_", i)), article.Created{Site: "main", Slug: "x", Title: "Of another log"})
 	}
 	short, long := other.upTo(3), smallSite(t)
@@ -325,5 +327,13 @@ func TestACursorOfAnotherListIsRefused(t *testing.T) {
 	}
 	if _, _, err := s.Audit(t.Context(), "twin", projections.AuditArgs{Page: action.Page{Cursor: next}}); !errors.Is(err, bad) {
 		t.Errorf("another workspace's: %v, want refused as invalid", err)
+	}
+}
+
+func TestAPathMayHoldAnyCharacter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a b?c#d%20é.db")
+	_ = open(t, path)
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
 	}
 }

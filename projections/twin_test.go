@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +41,7 @@ func twins(t *testing.T) *journal {
 	}
 	// more in one of them, so that counting over both would show
 	j.say(byAgent("act_more", "article.create"), domain.Stream{Category: "article", Workspace: "homer", ID: "art_3"}, article.Created{Site: "main", Collection: "posts", Slug: "more", Title: "More in homer", Body: "x"})
+	j.say(byPerson("act_pub2", "site.publish"), domain.Stream{Category: "live", Workspace: "homer", ID: "main"}, live.Published{Items: []live.Item{{ID: "art_2", Version: 1, Address: "/de/notes/herbst"}, {ID: "page_1"}}})
 	return j
 }
 
@@ -104,6 +107,10 @@ func asks(s *projections.Store) map[string]func(t *testing.T, ws string) (any, e
 			return l, err
 		},
 		"Entry": func(t *testing.T, ws string) (any, error) { return s.Entry(t.Context(), ws, "act_edit") },
+		"Live": func(t *testing.T, ws string) (any, error) {
+			m, err := s.Addresses(t.Context(), view(t, ws, live))
+			return ws + strings.Join(slices.Sorted(maps.Keys(m)), ""), err
+		},
 		"Trace": func(t *testing.T, ws string) (any, error) { return s.Trace(t.Context(), ws, "act_edit", 0) },
 		"Proposals": func(t *testing.T, ws string) (any, error) {
 			l, _, err := s.Proposals(t.Context(), ws, projections.ProposalArgs{Status: "waiting"})
@@ -139,7 +146,8 @@ func sealedWords(list []projections.Version) (words []string) {
 
 // counts are what the answers that name no workspace must say.
 var counts = map[string]string{
-	"Pending home": "home2", "Pending homer": "homer3", "Addresses home": "home3", "Addresses homer": "homer4",
+	"Pending home": "home2", "Pending homer": "homer3", "Live home": "home/about/posts/spring", "Live homer": "homer/de/notes/herbst/posts/spring",
+	"Addresses home": "home3", "Addresses homer": "homer4",
 	"Waiting home": "home1", "Waiting homer": "homer1", "Workspace home": "home4", "Workspace homer": "homer5",
 }
 

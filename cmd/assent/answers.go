@@ -28,29 +28,29 @@ func (r reader) bind(answers commands.Answers, signer *httpapi.Signer) {
 	}))
 	commands.Bind(answers, site.Get, reading(r, func(ctx context.Context, who commands.Asker, a site.Which) (commands.Answer, error) {
 		s, err := r.rows.Site(ctx, who.Workspace, a.Site)
-		return commands.Answer{Site: s}, within(who, a.Site, err)
+		return commands.Answer{Site: s}, visible(who, a.Site, err)
 	}))
 	commands.Bind(answers, page.List, reading(r, func(ctx context.Context, who commands.Asker, a page.ListArgs) (commands.Answer, error) {
 		items, next, err := r.rows.Pages(ctx, who.Workspace, a)
-		return commands.Answer{Items: items, Next: next}, within(who, a.Site, err)
+		return commands.Answer{Items: items, Next: next}, visible(who, a.Site, err)
 	}))
 	commands.Bind(answers, page.Get, reading(r, func(ctx context.Context, who commands.Asker, a page.GetArgs) (commands.Answer, error) {
 		p, err := r.rows.Page(ctx, who.Workspace, a)
-		return commands.Answer{Page: p}, within(who, p.Site, err)
+		return commands.Answer{Page: p}, visible(who, p.Site, err)
 	}))
 	commands.Bind(answers, article.List, reading(r, func(ctx context.Context, who commands.Asker, a article.ListArgs) (commands.Answer, error) {
 		items, next, err := r.rows.Articles(ctx, who.Workspace, a)
-		return commands.Answer{Items: items, Next: next}, within(who, a.Site, err)
+		return commands.Answer{Items: items, Next: next}, visible(who, a.Site, err)
 	}))
 	commands.Bind(answers, article.Get, reading(r, func(ctx context.Context, who commands.Asker, a article.GetArgs) (commands.Answer, error) {
 		it, err := r.rows.Article(ctx, who.Workspace, a)
-		return commands.Answer{Article: it}, within(who, it.Site, err)
+		return commands.Answer{Article: it}, visible(who, it.Site, err)
 	}))
 	commands.Bind(answers, site.Versions, reading(r, r.versionList))
 	commands.Bind(answers, site.Compare, reading(r, r.compare))
 	commands.Bind(answers, site.Preview, reading(r, func(ctx context.Context, who commands.Asker, a site.PreviewArgs) (commands.Answer, error) {
-		if _, err := r.rows.SiteAt(ctx, who.Workspace, a); within(who, a.Site, err) != nil {
-			return commands.Answer{}, within(who, a.Site, err)
+		if _, err := r.rows.SiteAt(ctx, who.Workspace, a); visible(who, a.Site, err) != nil {
+			return commands.Answer{}, visible(who, a.Site, err)
 		}
 		url, token, expires, err := signer.Create(who.Workspace, a, r.clock())
 		return commands.Answer{Preview: preview{url, token, expires}}, err
@@ -79,9 +79,9 @@ func reading[A any](r reader, f func(context.Context, commands.Asker, A) (comman
 	}
 }
 
-// within keeps an agent that is for one site from reading another: hidden and
+// visible keeps an agent that is for one site from reading another: hidden and
 // missing answer alike.
-func within(who commands.Asker, on string, err error) error {
+func visible(who commands.Asker, on string, err error) error {
 	if err == nil && who.Agent != nil && who.Agent.Site != "" && on != "" && on != who.Agent.Site {
 		return domain.Refuse("not-found", "There is nothing of that name. List what there is to find its id.")
 	}
@@ -91,7 +91,7 @@ func within(who commands.Asker, on string, err error) error {
 func onlySite(who commands.Asker, sites []projections.Site) []projections.Site {
 	kept := []projections.Site{}
 	for _, s := range sites {
-		if within(who, s.ID, nil) == nil {
+		if visible(who, s.ID, nil) == nil {
 			kept = append(kept, s)
 		}
 	}
@@ -107,7 +107,7 @@ type preview struct {
 
 func (r reader) versionList(ctx context.Context, who commands.Asker, a site.VersionsArgs) (commands.Answer, error) {
 	list, next, err := r.rows.Versions(ctx, who.Workspace, a)
-	if err := within(who, a.Site, err); err != nil {
+	if err := visible(who, a.Site, err); err != nil {
 		return commands.Answer{}, err
 	}
 	if err := r.itemWithin(ctx, who, a.Item); err != nil {
@@ -121,19 +121,19 @@ func (r reader) versionList(ctx context.Context, who commands.Asker, a site.Vers
 
 func (r reader) compare(ctx context.Context, who commands.Asker, a site.CompareArgs) (commands.Answer, error) {
 	diff, err := r.rows.Compare(ctx, who.Workspace, a)
-	if err := within(who, a.Site, err); err != nil {
+	if err := visible(who, a.Site, err); err != nil {
 		return commands.Answer{}, err
 	}
 	return commands.Answer{Diff: diff}, r.itemWithin(ctx, who, a.Item)
 }
 
-// itemWithin is within for an item named by its id.
+// itemWithin is visible for an item named by its id.
 func (r reader) itemWithin(ctx context.Context, who commands.Asker, id string) error {
 	if id == "" || who.Agent == nil || who.Agent.Site == "" {
 		return nil
 	}
 	it, err := r.rows.Item(ctx, who.Workspace, id, 1)
-	return within(who, it.Site, err)
+	return visible(who, it.Site, err)
 }
 
 // ownCard is a proposal as its asker is told of it.

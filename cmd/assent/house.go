@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -136,7 +137,7 @@ func (h *house) open(ctx context.Context, p plan) (err error) {
 func (h *house) start(p plan) {
 	ctx, stop := context.WithCancel(context.Background())
 	h.stop, h.running = stop, make(chan error, 2)
-	go func() { h.running <- h.rows.Run(ctx, h.log) }()
+	go func() { h.running <- h.follow(ctx) }()
 	go func() {
 		if p.notend {
 			h.running <- nil
@@ -144,6 +145,30 @@ func (h *house) start(p plan) {
 		}
 		h.running <- h.road.Tend(ctx, 2*time.Second)
 	}()
+}
+
+// follow keeps the read models up with the log. After a fault it begins again
+// where they are; an event that cannot be folded stops them until somebody
+// has looked, while everything else goes on.
+func (h *house) follow(ctx context.Context) error {
+	again := time.NewTicker(time.Second)
+	defer again.Stop()
+	for {
+		err := h.rows.Run(ctx, h.log)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		slog.ErrorContext(ctx, "the read models stopped", "error", err)
+		if _, halted := errors.AsType[*projections.Halt](err); halted {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-again.C:
+		}
+	}
 }
 
 // Close lets go of everything, in the other order. It writes down what was

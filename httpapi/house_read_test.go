@@ -1,0 +1,184 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assent/domain"
+	"assent/domain/action"
+	"assent/domain/agent"
+	"assent/domain/policy"
+	"assent/domain/proposal"
+	"assent/domain/workspace"
+)
+
+// The read models.
+
+func (h *house) Wait(_ context.Context, p domain.Position) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p > h.position {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func (h *house) Role(_ context.Context, ws, id string) (policy.Role, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.role(ws, id), nil
+}
+
+func (h *house) Audit(_ context.Context, ws string, f AuditFilter) (page AuditPage, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, row := range h.rows[ws] {
+		fits := (f.Action == "" || f.Action == row.Action) && (f.Outcome == "" || f.Outcome == row.Outcome) && (f.Agent == "" || f.Agent == row.Principal.ID) &&
+			(f.Cursor == "" || fmt.Sprint(row.Position) < f.Cursor)
+		if !fits {
+			continue
+		}
+		if len(page.Items) == f.Limit {
+			page.Next = fmt.Sprint(page.Items[len(page.Items)-1].Position)
+			break
+		}
+		page.Items = append(page.Items, row)
+	}
+	return page, nil
+}
+
+func (h *house) AuditOne(_ context.Context, ws string, id domain.ID) (AuditRow, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, row := range h.rows[ws] {
+		if row.ID == id {
+			return row, nil
+		}
+	}
+	return AuditRow{}, domain.Refuse("not-found", "There is no such action.")
+}
+
+func (h *house) Proposals(_ context.Context, ws string, states ...proposal.Status) (all []Proposal, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, p := range h.proposals[ws] {
+		if len(states) == 0 || slices.Contains(states, p.State) {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+func (h *house) Proposal(_ context.Context, ws, id string) (Proposal, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p, err := h.find(ws, id)
+	if err != nil {
+		return Proposal{}, err
+	}
+	return *p, nil
+}
+
+// each calls f with every stream of a category, by id.
+func (h *house) each(ws, category string, f func(domain.Stream)) {
+	var streams []domain.Stream
+	for s := range h.history {
+		if s.Workspace == ws && s.Category == category {
+			streams = append(streams, s)
+		}
+	}
+	slices.SortFunc(streams, func(a, b domain.Stream) int { return strings.Compare(a.ID, b.ID) })
+	for _, s := range streams {
+		f(s)
+	}
+}
+
+func (h *house) Agents(_ context.Context, ws string) (all []Agent, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.each(ws, "agent", func(s domain.Stream) {
+		g := h.state(s).(agent.Agent)
+		row := Agent{ID: s.ID, Person: g.Person, Mode: string(g.Mode), Scopes: g.Scopes, Site: g.Site, Paused: g.Paused}
+		for id, k := range g.Keys {
+			row.Keys = append(row.Keys, Key{ID: id, Expires: k.Expires, Revoked: k.Revoked})
+		}
+		slices.SortFunc(row.Keys, func(a, b Key) int { return strings.Compare(a.ID, b.ID) })
+		all = append(all, row)
+	})
+	return all, nil
+}
+
+func (h *house) People(_ context.Context, ws string) (all []Seated, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.each(ws, "person", func(s domain.Stream) { all = append(all, Seated{ID: s.ID, Role: h.role(ws, s.ID)}) })
+	return all, nil
+}
+
+func (h *house) Workspace(_ context.Context, ws string) (Workspace, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.state(h.stream(ws, "workspace", workspace.ID)).(workspace.Workspace)
+	return Workspace{Paused: w.Paused, AutoPublishLimit: w.Limit(), LocalMode: string(w.Local())}, nil
+}
+
+func (h *house) Sites(_ context.Context, ws string) (all []SiteRow, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.each(ws, "site", func(s domain.Stream) {
+		all = append(all, SiteRow{ID: s.ID, Title: h.state(s).(action.Titled).Called(), Live: domain.Version(len(h.history[s.In("live", s.ID)]))})
+	})
+	return all, nil
+}
+
+func (h *house) Pending(_ context.Context, ws, id string) (p Pending, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	site := h.stream(ws, "site", id)
+	if h.history[site] == nil {
+		return p, domain.Refuse("not-found", "There is no such site.")
+	}
+	lives := h.state(h.stream(ws, "live", id)).Fields()
+	for _, category := range []string{"article", "site"} {
+		h.each(ws, category, func(s domain.Stream) {
+			state, version := h.state(s), domain.Version(len(h.history[s]))
+			for _, f := range lives {
+				if f.Name == s.ID && strings.HasPrefix(fmt.Sprint(f.Value), fmt.Sprintf("version %d ", version)) {
+					return
+				}
+			}
+			p.Changes = append(p.Changes, domain.Change{Kind: category, ID: s.ID, Title: state.(action.Titled).Called(), Version: version, Change: domain.Added, Fields: domain.Diff(nil, state.Fields())})
+		})
+	}
+	p.AutoCheck = policy.LowRisk(p.Changes, policy.DefaultPublishLimit)
+	return p, nil
+}
+
+func (h *house) Versions(_ context.Context, ws, id, _ string, _ int) (page VersionPage, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.history[h.stream(ws, "site", id)] == nil {
+		return page, domain.Refuse("not-found", "There is no such site.")
+	}
+	n := len(h.history[h.stream(ws, "live", id)])
+	for v := n; v > 0; v-- {
+		page.Items = append(page.Items, Version{Version: fmt.Sprintf("p%d", v), At: h.now, Action: "site.publish", Live: v == n})
+	}
+	return page, nil
+}
+
+// Writable is the health's.
+func (h *house) Writable(context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.fault
+}
+
+// Behind is the health's.
+func (h *house) Behind(context.Context) (int64, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.behind, nil
+}
