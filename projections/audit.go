@@ -210,10 +210,10 @@ func rankOf(category string) int {
 	return 3
 }
 
-// targetOf reads a target as conduct keeps it: a stream's name or only an id.
+// targetOf reads a target as conduct keeps it: article/art_1, or only an id.
 func targetOf(name string) Target {
-	if s, err := domain.ParseStream(name); err == nil {
-		return Target{Kind: s.Category, ID: s.ID}
+	if kind, id, both := strings.Cut(name, "/"); both {
+		return Target{Kind: kind, ID: id}
 	}
 	return Target{ID: name}
 }

@@ -58,15 +58,40 @@ func (s *Store) Audit(ctx context.Context, workspace string, args AuditArgs) (li
 	return list, next, err
 }
 
-// entry is a line for reading: one that waits, or waited, says who decided.
+// entry is a line for reading: one that waits, or waited, says who decided, and
+// one that was taken back says so only as long as that stands.
 func (a asking) entry(workspace string, r auditRow) (Entry, error) {
 	e := r.entry()
+	if e.Undone != "" {
+		stands, err := a.stands(workspace, e.Undone)
+		if err != nil {
+			return e, err
+		}
+		if !stands {
+			e.Undone = ""
+		}
+	}
 	if e.Outcome != "waiting" || e.Proposal == "" {
 		return e, nil
 	}
 	p, _, err := byKey[inboxRow](a, "inbox", workspace, e.Proposal)
 	e.DecidedBy = p.DecidedBy
 	return e, err
+}
+
+// stands says that an action was not taken back, or that its undo was. Nobody
+// goes on undoing undos for long; a log in which two undo each other must not
+// keep anybody waiting.
+func (a asking) stands(workspace string, act domain.ID) (bool, error) {
+	stands := true
+	for range 100 {
+		r, _, err := byKey[auditRow](a, audit.Name, workspace, string(act))
+		if err != nil || r.Undone == "" {
+			return stands, err
+		}
+		act, stands = r.Undone, !stands
+	}
+	return stands, nil
 }
 
 // Entry gives one action's line, or is refused not-found. Of an action that

@@ -79,11 +79,28 @@ func TestAnUndoneActionSaysByWhich(t *testing.T) {
 	}
 }
 
+func TestAnUndoThatWasItselfUndoneIsNotShown(t *testing.T) {
+	j := smallSite(t)
+	for i, undoes := range []domain.ID{"act_edit", "act_undo0", "act_undo1"} {
+		e := byPerson(domain.ID(fmt.Sprint("act_undo", i)), "action.undo")
+		e.Undoes = undoes
+		j.say(e, at("article", "art_1"), article.Updated{Title: new(fmt.Sprint(i))})
+	}
+	for upTo, want := range map[domain.Position]domain.ID{j.head() - 2: "act_undo0", j.head() - 1: "", j.head(): "act_undo0"} {
+		s := open(t, fresh(t))
+		run(t, s, j.upTo(upTo))
+		see(t, s, upTo)
+		if e, err := s.Entry(t.Context(), "home", "act_edit"); err != nil || e.Undone != want {
+			t.Errorf("after %d: undone by %q %v, want %q", upTo, e.Undone, err, want)
+		}
+	}
+}
+
 func TestAnUndoThatWasRefusedUndoesNothing(t *testing.T) {
 	j := smallSite(t)
 	undo := byPerson("act_undo", "action.undo")
 	undo.Undoes = "act_edit"
-	j.say(undo, at("conduct", "person.person_1-2026-03-01"), conduct.Refused{Action: "action.undo", Target: "article-home/art_1", Code: "undo-conflict", Count: 1})
+	j.say(undo, at("conduct", "person.person_1-2026-03-01"), conduct.Refused{Action: "action.undo", Target: "article/art_1", Code: "undo-conflict", Count: 1})
 	s := folded(t, j)
 	if was, err := s.Entry(t.Context(), "home", "act_edit"); err != nil || was.Undone != "" {
 		t.Errorf("%+v %v", was, err)
@@ -123,10 +140,10 @@ func TestConductIsInTheAuditLineByLine(t *testing.T) {
 	refused := byAgent("act_no", "site.publish")
 	refused.Verdict = &domain.Verdict{Answer: domain.Reject, Code: "scope"}
 	day := at("conduct", "agent.agent_1-2026-03-01")
-	j.say(refused, day, conduct.Refused{Action: "site.publish", Target: "live-home/main", Code: "scope", Why: "Not yours.", Count: 1})
-	j.say(refused, day, conduct.Refused{Action: "site.publish", Target: "live-home/main", Code: "scope", Why: "Not yours.", Count: 40})
+	j.say(refused, day, conduct.Refused{Action: "site.publish", Target: "live/main", Code: "scope", Why: "Not yours.", Count: 1})
+	j.say(refused, day, conduct.Refused{Action: "site.publish", Target: "live/main", Code: "scope", Why: "Not yours.", Count: 40})
 	j.say(byAgent("act_same", "article.update"), day, conduct.Idle{Action: "article.update", Target: "art_1", Count: 1})
-	j.say(byAgent("act_read", "article.list"), day, conduct.Read{Action: "article.list", Count: 7, Targets: []string{"site-home/main"}})
+	j.say(byAgent("act_read", "article.list"), day, conduct.Read{Action: "article.list", Count: 7, Targets: []string{"site/main"}})
 	s := folded(t, j)
 	list, _, err := s.Audit(t.Context(), "home", projections.AuditArgs{})
 	var got []string

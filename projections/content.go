@@ -69,7 +69,7 @@ var items = Projection[itemRow]{
 		if l, ok := f.After.(live.Live); ok {
 			id := strings.TrimPrefix(k, f.Stream.Workspace+"/")
 			if r.ID == "" { // published before it was made: only another program could
-				r.Kind, r.ID, r.Site, r.Created = kindOf(id), id, f.Stream.ID, f.Position
+				r.Kind, r.ID, r.Site, r.Created = live.KindOf(id), id, f.Stream.ID, f.Position
 			}
 			r.Live, r.LiveAt = l.Items[id].Version, l.Items[id].Address
 			return r, true
@@ -259,14 +259,6 @@ func placeOf(id string, s domain.State) (on string, exists bool, address string)
 		return id, s.Exists, ""
 	}
 	return "", false, ""
-}
-
-// kindOf is the kind of an item nobody has made yet, by its id.
-func kindOf(id string) string {
-	if !strings.Contains(id, "_") {
-		return site.Kind.Category // handles have no underscore
-	}
-	return live.KindOf(id)
 }
 
 // content is the state of an item without its body: one of the three.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -28,8 +29,8 @@ func (s *Store) ask(ctx context.Context, what string, answer func(asking) error)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
 	if err := answer(asking{ctx, tx, s}); err != nil {
-		if _, refused := err.(*domain.Refusal); refused {
-			return err
+		if no := (*domain.Refusal)(nil); errors.As(err, &no) {
+			return no
 		}
 		return fmt.Errorf("read %s: %w", what, err)
 	}

@@ -224,7 +224,7 @@ func (a asking) between(workspace, id string, was, is domain.Version) (domain.Ch
 	}}
 	t.State, _ = t.At(cmp.Or(is, was))
 	c := live.Between(id, was, is, t)
-	c.Kind = kindOf(id)
+	c.Kind = live.KindOf(id)
 	c.Fields = some(c.Fields)
 	if failed != nil {
 		return c, fmt.Errorf("%s between %d and %d: %w", id, was, is, failed)

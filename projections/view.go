@@ -248,7 +248,7 @@ func (a asking) withPublish(v *View, args json.RawMessage, reads []proposal.Read
 
 func readAt(reads []proposal.Read, workspace, id string) domain.Version {
 	for _, r := range reads {
-		if s, err := domain.ParseStream(r.Stream); err == nil && s.Workspace == workspace && s.ID == id && s.Category == kindOf(id) {
+		if s, err := domain.ParseStream(r.Stream); err == nil && s.Workspace == workspace && s.ID == id && s.Category == live.KindOf(id) {
 			return r.Version
 		}
 	}

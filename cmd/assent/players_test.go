@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 		return
 	case "mortal":
 		beMortal(word, os.Args[3]) // serve --data DIR
+	case "bare":
+		beBare()
 	}
 	os.Exit(m.Run())
 }
@@ -64,7 +66,7 @@ func newPeople(url string, links map[string]string) *people {
 	return &people{url: url, links: links, clients: map[string]*http.Client{}, ids: map[string]string{}, keys: map[string]string{}}
 }
 
-func (p *people) owner(t *testing.T, name, workspace string) {
+func (p *people) owner(t testing.TB, name, workspace string) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -77,7 +79,7 @@ func (p *people) owner(t *testing.T, name, workspace string) {
 	p.ids[name] = seated.Items[0].ID
 }
 
-func (p *people) agent(t *testing.T, name, of, mode string, scopes []string) string {
+func (p *people) agent(t testing.TB, name, of, mode string, scopes []string) string {
 	t.Helper()
 	body := map[string]any{"name": name, "mode": mode}
 	if scopes != nil {
@@ -91,7 +93,7 @@ func (p *people) agent(t *testing.T, name, of, mode string, scopes []string) str
 }
 
 // signIn opens a new session, as after a restart with a new address.
-func (p *people) signIn(t *testing.T, name string) {
+func (p *people) signIn(t testing.TB, name string) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -102,12 +104,12 @@ func (p *people) signIn(t *testing.T, name string) {
 }
 
 // ask sends a request as a person and gives what came back.
-func (p *people) ask(t *testing.T, name, method, path string, body any) (int, []byte) {
+func (p *people) ask(t testing.TB, name, method, path string, body any) (int, []byte) {
 	t.Helper()
 	return request(t, p.clients[name], method, p.url+"/api/v1"+path, body, nil)
 }
 
-func (p *people) must(t *testing.T, name, method, path string, body, into any) {
+func (p *people) must(t testing.TB, name, method, path string, body, into any) {
 	t.Helper()
 	status, text := p.ask(t, name, method, path, body)
 	if status >= 300 {
@@ -120,7 +122,7 @@ func (p *people) must(t *testing.T, name, method, path string, body, into any) {
 	}
 }
 
-func request(t *testing.T, client *http.Client, method, url string, body any, header map[string]string) (int, []byte) {
+func request(t testing.TB, client *http.Client, method, url string, body any, header map[string]string) (int, []byte) {
 	t.Helper()
 	var send io.Reader
 	if body != nil {
@@ -151,7 +153,7 @@ func request(t *testing.T, client *http.Client, method, url string, body any, he
 }
 
 // outcome reads an outcome, alone or inside a problem.
-func outcome(t *testing.T, text []byte) commands.Outcome {
+func outcome(t testing.TB, text []byte) commands.Outcome {
 	t.Helper()
 	var problem struct {
 		Code, Detail string
@@ -297,7 +299,7 @@ func newInProcess(t *testing.T) player {
 	return &inProcess{newPeople(s.url, greeted(t, s)), s, map[string]commands.Call{}, map[string]domain.Person{}}
 }
 
-func (p *inProcess) owner(t *testing.T, name, workspace string) {
+func (p *inProcess) owner(t testing.TB, name, workspace string) {
 	p.people.owner(t, name, workspace)
 	p.seats[name] = domain.SignedIn(workspace, p.ids[name], "sess_story")
 	p.calls[name] = commands.Call{
@@ -306,7 +308,7 @@ func (p *inProcess) owner(t *testing.T, name, workspace string) {
 	}
 }
 
-func (p *inProcess) agent(t *testing.T, name, of, mode string, scopes []string) string {
+func (p *inProcess) agent(t testing.TB, name, of, mode string, scopes []string) string {
 	id := p.people.agent(t, name, of, mode, scopes)
 	k, err := p.server.people.Key(t.Context(), p.keys[name])
 	if err != nil {
@@ -374,7 +376,7 @@ func newOverMCP(t *testing.T) player {
 	return &overMCP{newPeople(s.url, greeted(t, s)), s.dir, map[string]*sdk.ClientSession{}}
 }
 
-func (p *overMCP) agent(t *testing.T, name, of, mode string, scopes []string) string {
+func (p *overMCP) agent(t testing.TB, name, of, mode string, scopes []string) string {
 	id := p.people.agent(t, name, of, mode, scopes)
 	p.connect(t, name, &sdk.StreamableClientTransport{Endpoint: p.url + "/mcp", HTTPClient: &http.Client{Transport: bearer{p.keys[name]}}})
 	return id
@@ -384,7 +386,7 @@ func (p *overMCP) local(t *testing.T, name, mode string) {
 	p.connect(t, name, &sdk.CommandTransport{Command: command(context.WithoutCancel(t.Context()), "mcp", "--data", p.dir, "--mode", mode)})
 }
 
-func (p *overMCP) connect(t *testing.T, name string, transport sdk.Transport) {
+func (p *overMCP) connect(t testing.TB, name string, transport sdk.Transport) {
 	t.Helper()
 	session, err := sdk.NewClient(&sdk.Implementation{Name: name, Version: "1"}, nil).Connect(t.Context(), transport, nil)
 	if err != nil {
@@ -402,7 +404,7 @@ func (p *overMCP) act(t *testing.T, name, action string, args map[string]any) co
 	return callTool(t, session, action, args)
 }
 
-func callTool(t *testing.T, session *sdk.ClientSession, action string, args map[string]any) commands.Outcome {
+func callTool(t testing.TB, session *sdk.ClientSession, action string, args map[string]any) commands.Outcome {
 	t.Helper()
 	res, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: strings.ReplaceAll(action, ".", "_"), Arguments: args})
 	if err != nil {
@@ -457,9 +459,9 @@ type process struct {
 
 // start runs `assent serve` on a folder and waits until it has said where it
 // is.
-func start(t *testing.T, dir string) *process { return startAs(t, "assent", dir) }
+func start(t testing.TB, dir string) *process { return startAs(t, "assent", dir) }
 
-func startAs(t *testing.T, as, dir string) *process {
+func startAs(t testing.TB, as, dir string) *process {
 	t.Helper()
 	cmd := command(context.WithoutCancel(t.Context()), "serve", "--data", dir, "--listen", "127.0.0.1:0", "--workspaces", "home,other")
 	cmd.Env = append(cmd.Env, "ASSENT_TEST_MAIN="+as)
@@ -489,7 +491,7 @@ func startAs(t *testing.T, as, dir string) *process {
 }
 
 // stop ends the server as a person would, unless it is gone already.
-func (p *process) stop(t *testing.T) {
+func (p *process) stop(t testing.TB) {
 	if p.ProcessState != nil {
 		return
 	}

@@ -53,8 +53,8 @@ func TestStories(t *testing.T) {
 type player interface {
 	// owner makes a person who owns a workspace, agent an agent with a key,
 	// local a local caller; all are called by name from then on.
-	owner(t *testing.T, name, workspace string)
-	agent(t *testing.T, name, of, mode string, scopes []string) (id string)
+	owner(t testing.TB, name, workspace string)
+	agent(t testing.TB, name, of, mode string, scopes []string) (id string)
 	local(t *testing.T, name, mode string)
 	// act asks for an action.
 	act(t *testing.T, name, action string, args map[string]any) commands.Outcome
