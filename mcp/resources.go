@@ -58,7 +58,7 @@ func (d *Door) readResource(ctx context.Context, r resource, req *sdk.ReadResour
 	case err != nil:
 		d.logFault(ctx, c, err)
 		return nil, errInternal
-	case beyond(out) || out.Refusal != nil && out.Refusal.Code == "not-found":
+	case out.Refusal != nil && out.Refusal.Code == "scope" || out.Refusal != nil && out.Refusal.Code == "not-found":
 		return nil, sdk.ResourceNotFoundError(uri)
 	case out.Refusal != nil:
 		return nil, refusedMessage(out.Refusal)

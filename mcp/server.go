@@ -142,19 +142,23 @@ func (d *Door) routed(next sdk.MethodHandler) sdk.MethodHandler {
 			return nil, noTool(name)
 		}
 		c := callerOf(ctx).call()
-		c.Action, c.Client = clip(name, 100), clientOf(call.ClientInfo())
+		c.Action, c.Args, c.Client = clip(name, 100), call.Params.Arguments, clientOf(call.ClientInfo())
 		out, err := d.do(ctx, c)
 		if err != nil {
 			d.logFault(ctx, c, err)
-		} else if no := out.Refusal; no != nil && (no.Code == "never" || no.Code == "person-only") {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: no.Reason, Data: stable(no.Code)}
+		} else if no := out.Refusal; no != nil && no.Code != "unknown-action" {
+			if !found {
+				a = &action.Action{Facts: action.Facts{Name: c.Action, Class: action.People}} // on the never-list
+			}
+			return d.result(ctx, a, c, out), nil
 		}
 		return nil, noTool(name)
 	}
 }
 
-// noTool answers alike for what does not exist and for what the caller may
-// not use.
+// noTool answers for what does not exist. What a caller may not use is refused
+// by the road like anything else, with the code that says why: a client whose
+// list is old should hear what has changed.
 func noTool(name string) error {
 	return &jsonrpc.Error{
 		Code:    jsonrpc.CodeInvalidParams,

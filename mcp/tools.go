@@ -111,9 +111,6 @@ func (d *Door) call(ctx context.Context, a *action.Action, req *sdk.CallToolRequ
 		d.logFault(ctx, c, err)
 		return d.fault(ctx, a, c, err), nil
 	}
-	if beyond(out) {
-		return nil, noTool(a.Tool())
-	}
 	return d.result(ctx, a, c, out), nil
 }
 
@@ -132,15 +129,6 @@ func (d *Door) logFault(ctx context.Context, c commands.Call, err error) {
 		return // the client left; nobody waits for this answer
 	}
 	d.logger.ErrorContext(ctx, "a call went wrong", "action", c.Action, "principal", c.Principal.String(), "err", err)
-}
-
-// beyond says that the caller does not have what the action needs, and so that
-// the tool is not in its list.
-func beyond(out commands.Outcome) bool {
-	return out.Refusal != nil && out.Refusal.Code == "scope" && out.Verdict != nil &&
-		slices.ContainsFunc(out.Verdict.Findings, func(f domain.Finding) bool {
-			return f.Rule == "scope" && f.Answer == domain.Reject
-		})
 }
 
 // clientOf is what the program calls itself. It is kept, never believed.

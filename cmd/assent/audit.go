@@ -125,7 +125,7 @@ func (h *house) Audit(ctx context.Context, q auditQuery) (json.RawMessage, error
 	if err := h.rows.Wait(ctx, head.Position); err != nil {
 		return nil, err
 	}
-	r := reader{h, accounts{h.people, h.clock}}
+	r := h.reader()
 	page, err := r.Audit(ctx, q.Workspace, httpapi.AuditFilter{
 		Agent: q.Agent, Person: q.Person, Action: q.Action, Target: q.Target, Outcome: q.Outcome, Cause: q.Cause,
 		Since: q.Since, Until: q.Until, Cursor: q.Cursor, Limit: q.Limit,

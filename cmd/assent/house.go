@@ -21,6 +21,7 @@ import (
 	"assent/domain/catalogue"
 	"assent/domain/person"
 	"assent/domain/workspace"
+	"assent/httpapi"
 	"assent/projections"
 )
 
@@ -36,6 +37,7 @@ type house struct {
 	answers  commands.Answers
 	road     *commands.Road
 	desk     *commands.Desk
+	signer   *httpapi.Signer // of previews
 	clock    func() time.Time
 
 	lock    *flock.Flock
@@ -130,8 +132,15 @@ func (h *house) open(ctx context.Context, p plan) (err error) {
 		ProposalURL: func(id string) string { return p.url + "/proposals/" + id },
 	})
 	h.desk = commands.NewDesk(h.road)
+	if h.signer, err = httpapi.NewSigner(h.secret, p.url); err != nil {
+		return err
+	}
+	h.reader().bind(h.answers, h.signer)
 	return nil
 }
+
+// reader is the read models as the doors ask them.
+func (h *house) reader() reader { return reader{h, accounts{h.people, h.clock}} }
 
 // start lets the read models follow the log and finishes what was left.
 func (h *house) start(p plan) {

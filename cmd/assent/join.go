@@ -161,7 +161,7 @@ func (h *house) speakOverSocket(w http.ResponseWriter, r *http.Request) {
 		io.Reader
 		io.Closer
 	}{buffered, conn}
-	if err := h.speakLocal(context.WithoutCancel(r.Context()), who, true, in, conn); err != nil {
+	if err := h.speakLocal(context.WithoutCancel(r.Context()), who, true, in, conn); err != nil && !errors.Is(err, net.ErrClosed) {
 		slog.Error("a local agent's stream", "error", err)
 	}
 }

@@ -55,8 +55,7 @@ func (h *house) speakLocal(ctx context.Context, who localCaller, joined bool, in
 
 // localDoor is a door that needs no keys.
 func (h *house) localDoor() (*mcp.Door, error) {
-	rows := reader{h, accounts{h.people, h.clock}}
-	return mcp.New(mcp.Options{Road: h.road, Registry: h.registry, Briefing: rows, Version: version, Logger: slog.Default()})
+	return mcp.New(mcp.Options{Road: h.road, Registry: h.registry, Briefing: h.reader(), Version: version, Logger: slog.Default()})
 }
 
 func contains[T comparable](list []T, one T) bool {

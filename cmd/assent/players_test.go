@@ -502,7 +502,7 @@ func (p *process) stop(t testing.TB) {
 }
 
 // kill ends it without warning.
-func (p *process) kill(t *testing.T) {
+func (p *process) kill(t testing.TB) {
 	t.Helper()
 	if err := p.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -110,13 +110,9 @@ func (c *serveCmd) open(ctx context.Context, p plan) (_ *server, err error) {
 
 // doors ties road, desk and read models to HTTP and MCP.
 func (s *server) doors(c *serveCmd) error {
-	signer, err := httpapi.NewSigner(s.secret, s.url)
-	if err != nil {
-		return err
-	}
-	s.accounts = accounts{s.people, s.clock}
-	rows := reader{s.house, s.accounts}
-	rows.bind(s.answers, signer)
+	rows := s.reader()
+	s.accounts = rows.accounts
+	var err error
 	s.door, err = mcp.New(mcp.Options{
 		Road: s.road, Registry: s.registry, Keys: keyring{s.people}, Briefing: rows,
 		Version: version, URL: s.url, Hosts: c.Hosts, Logger: slog.Default(),
@@ -126,7 +122,7 @@ func (s *server) doors(c *serveCmd) error {
 	}
 	pages, err := httpapi.New(httpapi.Config{
 		Road: s.road, Desk: s.desk, Seater: s.house, Accounts: s.accounts, Queries: rows, Content: rows, Health: rows,
-		Registry: s.registry, Signer: signer, Log: slog.Default(),
+		Registry: s.registry, Signer: s.signer, Log: slog.Default(),
 		URL: s.url, Hosts: c.Hosts, Home: c.Workspaces[0], Version: version, Now: s.clock,
 	})
 	if err != nil {
