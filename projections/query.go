@@ -40,7 +40,7 @@ func (s *Store) ask(ctx context.Context, what string, answer func(asking) error)
 // docs reads the documents of a query whose first column is one, until keep
 // has enough. The other columns, if any, are in more while keep looks.
 func docs[R any](a asking, f filter, keep func(R) bool, more ...any) error {
-	rows, err := a.tx.QueryContext(a.ctx, a.store.sql(f.text), f.args...)
+	rows, err := a.query(f.text, f.args...)
 	if err != nil {
 		return err
 	}
@@ -59,6 +59,24 @@ func docs[R any](a asking, f filter, keep func(R) bool, more ...any) error {
 		}
 	}
 	return rows.Err()
+}
+
+// query asks with a statement that is prepared once: there are only so many
+// texts, and reading one costs more than most answers.
+func (a asking) query(text string, args ...any) (*sql.Rows, error) {
+	text = a.store.sql(text)
+	kept, ok := a.store.asked.Load(text)
+	if !ok {
+		stmt, err := a.store.read.PrepareContext(a.ctx, text)
+		if err != nil {
+			return nil, err
+		}
+		var twice bool
+		if kept, twice = a.store.asked.LoadOrStore(text, stmt); twice {
+			_ = stmt.Close() // another was faster
+		}
+	}
+	return a.tx.StmtContext(a.ctx, kept.(*sql.Stmt)).QueryContext(a.ctx, args...)
 }
 
 // one is the first document of a query.

@@ -71,6 +71,10 @@ func (s *Store) Wait(ctx context.Context, position domain.Position) error {
 			return halt
 		}
 		select {
+		case s.wanted <- struct{}{}: // somebody is waiting: do not gather any longer
+		default:
+		}
+		select {
 		case <-moved:
 		case <-ctx.Done():
 			return fmt.Errorf("wait for position %d: %w", position, ctx.Err())
@@ -105,11 +109,33 @@ func (s *Store) Run(ctx context.Context, log Source) error {
 		if err := more(ctx, log, s.Status().Position); err != nil {
 			return fmt.Errorf("follow the log: %w", err)
 		}
+		s.gather(ctx)
 	}
 }
 
-// more returns when there is something after a position.
+// gathering is how long events may gather before they are folded together, as
+// long as nobody waits for them: one transaction then serves many.
+const gathering = 10 * time.Millisecond
+
+// gather returns when somebody waits, or after a moment.
+func (s *Store) gather(ctx context.Context) {
+	moment := time.NewTimer(gathering)
+	defer moment.Stop()
+	select {
+	case <-s.wanted:
+	case <-moment.C:
+	case <-ctx.Done():
+	}
+}
+
+// more returns when there is something after a position. A log that can wait
+// without reading is spared reading the first event twice.
 func more(ctx context.Context, log Source, after domain.Position) error {
+	if w, ok := log.(interface {
+		Wait(context.Context, domain.Position) error
+	}); ok {
+		return w.Wait(ctx, after)
+	}
 	for _, err := range log.Follow(ctx, after) {
 		return err
 	}

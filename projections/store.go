@@ -36,12 +36,15 @@ type Store struct {
 	statements map[string]statements
 	body       *sql.Stmt // a version with its body
 
+	asked sync.Map // text of a question → its *sql.Stmt
+
 	mu     sync.Mutex
 	seen   domain.Position
 	event  domain.ID // at seen
 	folded time.Time
 	halt   *Halt
 	moved  chan struct{} // closed when seen or halt change
+	wanted chan struct{} // holds one when somebody waits
 }
 
 // statements are how a table is read and written, one row at a time.
@@ -52,7 +55,7 @@ type statements struct{ load, save, drop *sql.Stmt }
 // everything again. Words and kinds are those the log is written with; clock
 // says when, for Status only.
 func Open(ctx context.Context, path string, words *vocab.Vocabulary, kinds map[string]action.Kind, clock func() time.Time) (*Store, error) {
-	s := &Store{words: words, kinds: kinds, clock: clock, states: states(kinds), tables: tables(), moved: make(chan struct{})}
+	s := &Store{words: words, kinds: kinds, clock: clock, states: states(kinds), tables: tables(), moved: make(chan struct{}), wanted: make(chan struct{}, 1)}
 	var err error
 	if s.write, err = sql.Open("sqlite", source(path, "_txlock=immediate&_pragma=cache_size(-32768)&_pragma=wal_autocheckpoint(4000)")); err != nil {
 		return nil, fmt.Errorf("open the read models: %w", err)

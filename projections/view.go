@@ -374,7 +374,7 @@ func (a asking) dated(v View, collection string) ([]dated, error) {
 	f := showing(v, "m.item, m.version, v.dated")
 	f.add(` AND v.kind = 'article'`)
 	f.equal("v.collection", collection)
-	rows, err := a.tx.QueryContext(a.ctx, a.store.sql(f.text), f.args...)
+	rows, err := a.query(f.text, f.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -431,7 +431,7 @@ type member struct {
 // everything is all a view shows, the settings too, by id.
 func (a asking) everything(v View) (map[string]member, error) {
 	f := members(v)
-	rows, err := a.tx.QueryContext(a.ctx, a.store.sql(f.text), f.args...)
+	rows, err := a.query(f.text, f.args...)
 	if err != nil {
 		return nil, err
 	}

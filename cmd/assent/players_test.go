@@ -246,7 +246,7 @@ func (p *people) live(t *testing.T, site, path string) (int, string) {
 // serving is a server of the story's own, in this process.
 func serving(t *testing.T) *server { return servingPlan(t, plan{dir: t.TempDir(), vault: cheap}) }
 
-func servingPlan(t *testing.T, p plan) *server {
+func servingPlan(t testing.TB, p plan) *server {
 	t.Helper()
 	s, err := (&serveCmd{Listen: "127.0.0.1:0", Workspaces: []string{"home", "other"}}).open(t.Context(), p)
 	if err != nil {
@@ -277,7 +277,7 @@ func links(printed string) map[string]string {
 	return found
 }
 
-func greeted(t *testing.T, s *server) map[string]string {
+func greeted(t testing.TB, s *server) map[string]string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := s.greet(t.Context(), &b); err != nil {

@@ -26,13 +26,14 @@ var errClosed = fmt.Errorf("%w: it is closed", commands.ErrUnavailable)
 
 // Log is a commands.Log in a SQLite file.
 type Log struct {
-	clock  func() time.Time
-	tail   *tail.Tail
-	reads  *sqlitex.Pool
-	turn   chan *writer // holds the writer while nobody writes
-	copier *copier
-	closed chan struct{} // closed once Close has begun
-	close  func() error
+	clock    func() time.Time
+	tail     *tail.Tail
+	standing standing
+	reads    *sqlitex.Pool
+	turn     chan *writer // holds the writer while nobody writes
+	copier   *copier
+	closed   chan struct{} // closed once Close has begun
+	close    func() error
 }
 
 var _ commands.Log = (*Log)(nil)
@@ -79,7 +80,7 @@ func open(ctx context.Context, path string, clock func() time.Time, set settings
 		return nil, joined(err, l.reads.Close())
 	}
 	l.tail = tail.At(head)
-	l.turn <- &writer{path: path, set: set, head: head, copier: l.copier}
+	l.turn <- &writer{path: path, set: set, head: head, copier: l.copier, standing: &l.standing}
 	l.close = sync.OnceValue(l.shut)
 	return l, nil
 }
@@ -118,6 +119,18 @@ func (l *Log) Append(ctx context.Context, writes ...commands.Write) (commands.Re
 // process appends is seen with the next append of this one.
 func (l *Log) Follow(ctx context.Context, after domain.Position) iter.Seq2[domain.Record, error] {
 	return l.tail.Follow(ctx, after, l.ReadAll, l.closed, errClosed)
+}
+
+// Wait returns when there is something after a position, without reading it.
+func (l *Log) Wait(ctx context.Context, after domain.Position) error {
+	return l.tail.Wait(ctx, after, l.closed, errClosed)
+}
+
+// Standing is the version a stream is at, where this process knows without
+// asking the file: it wrote there, or checked it in an append. What another
+// process appends is seen with the next append of this one.
+func (l *Log) Standing(stream domain.Stream) (domain.Version, bool) {
+	return l.standing.at(stream.String())
 }
 
 // Head is the last event's place, as of this process's last append or Open.

@@ -74,6 +74,7 @@ func (t *transaction) catchUp() error {
 			return &chain.Broken{Position: known.Position, What: "an event that was committed is no longer there"}
 		}
 		clear(t.streams)
+		t.standing.forget()
 		t.writer.head = head
 	}
 	t.head = head

@@ -28,6 +28,8 @@ type writer struct {
 	db      *conn                 // nil: to be opened before the next commit
 	head    commands.Head         // committed
 	streams map[string]streamHead // as of head
+
+	standing *standing // what of it readers may look at
 }
 
 // streamHead is a stream as the tables know it.
@@ -66,6 +68,7 @@ func (w *writer) commit(now time.Time, requests []*request) {
 	}
 	w.head = t.head
 	maps.Copy(w.streams, t.touched)
+	w.standing.learn(w.streams, requests)
 	w.copier.grew(t.bytes)
 }
 
@@ -88,6 +91,7 @@ func (w *writer) ready() error {
 	}
 	if w.streams == nil || len(w.streams) > remembered {
 		w.streams = make(map[string]streamHead)
+		w.standing.forget()
 	}
 	w.copier.finish(w.db)
 	return nil
@@ -106,6 +110,7 @@ func (w *writer) rollback() {
 func (w *writer) forget() {
 	_ = w.close()
 	w.streams = nil
+	w.standing.forget()
 }
 
 func (w *writer) close() error {

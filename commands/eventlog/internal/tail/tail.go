@@ -56,6 +56,13 @@ func (t *Tail) Follow(
 	return func(yield func(domain.Record, error) bool) {
 		for {
 			now := t.now.Load() // before reading: what comes after is then not missed
+			if now.head.Position <= after {
+				if err := now.wait(ctx, closed, gone); err != nil {
+					yield(domain.Record{}, err)
+					return
+				}
+				continue
+			}
 			recs, err := read(ctx, after, page)
 			if err != nil {
 				yield(domain.Record{}, err)
@@ -74,15 +81,35 @@ func (t *Tail) Follow(
 			if len(recs) > 0 {
 				continue
 			}
-			select {
-			case <-now.past:
-			case <-ctx.Done():
-				yield(domain.Record{}, ctx.Err())
-				return
-			case <-closed:
-				yield(domain.Record{}, gone)
+			if err := now.wait(ctx, closed, gone); err != nil {
+				yield(domain.Record{}, err)
 				return
 			}
 		}
+	}
+}
+
+// Wait returns when the log has moved past a position.
+func (t *Tail) Wait(ctx context.Context, after domain.Position, closed <-chan struct{}, gone error) error {
+	for {
+		now := t.now.Load()
+		if now.head.Position > after {
+			return nil
+		}
+		if err := now.wait(ctx, closed, gone); err != nil {
+			return err
+		}
+	}
+}
+
+// wait returns when the log has moved on from here.
+func (p *point) wait(ctx context.Context, closed <-chan struct{}, gone error) error {
+	select {
+	case <-p.past:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-closed:
+		return gone
 	}
 }
