@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 
@@ -40,7 +41,7 @@ func lineOf(row AuditRow, names map[string]string) auditLine {
 		Who: nameIn(names, row.Principal.ID), Behind: nameIn(names, row.Person), Decider: nameIn(names, row.DecidedBy),
 	}
 	if row.Target != nil {
-		l.What = nameIn(names, row.Target.ID)
+		l.What = cmp.Or(row.Title, nameIn(names, row.Target.ID))
 	}
 	return l
 }

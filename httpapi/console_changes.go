@@ -22,7 +22,12 @@ type changesView struct {
 	Preview  string
 	Live     string // the site's public address
 	Versions []Version
+	Folded   bool // only the first inFull changes show what is in them
 }
+
+// inFull is how many changes a page shows field by field. Of more than that
+// nobody reads a page: the preview shows them all.
+const inFull = 50
 
 // pendingChange is one thing that would change, and the version a publish of
 // what is on this page names.
@@ -66,6 +71,11 @@ func (s *Server) changesView(r *http.Request, who caller) (v changesView, err er
 	}
 	if v.Pending, err = s.queries.Pending(ctx, who.workspace, id); err != nil {
 		return v, err
+	}
+	for i := range v.Pending.Changes {
+		if i >= inFull {
+			v.Pending.Changes[i].Fields, v.Folded = nil, true
+		}
 	}
 	for i, c := range card.Of(v.Pending.Changes) {
 		named := v.Pending.Changes[i]

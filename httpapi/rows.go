@@ -39,6 +39,7 @@ type AuditRow struct {
 	Via       domain.Via        `json:"via,omitzero"`
 	Client    domain.Client     `json:"client,omitzero"`
 	Target    *commands.Target  `json:"target,omitempty"`
+	Title     string            `json:"title,omitempty"` // of the target, as it was then
 	Outcome   string            `json:"outcome"`
 	Verdict   *domain.Verdict   `json:"verdict,omitempty"`
 	Refusal   *domain.Refusal   `json:"refusal,omitempty"`

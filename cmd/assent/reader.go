@@ -75,14 +75,34 @@ func (r reader) Audit(ctx context.Context, ws string, f httpapi.AuditFilter) (ht
 	page := httpapi.AuditPage{Items: make([]httpapi.AuditRow, len(list)), Next: next}
 	for i, e := range list {
 		page.Items[i] = r.auditRow(e)
+		page.Items[i].Title = r.title(ctx, ws, e.Target)
 	}
 	return page, err
+}
+
+// title is what people called a thing when an action had been done to it.
+func (r reader) title(ctx context.Context, ws string, t projections.Target) string {
+	switch t.Kind {
+	case "article", "page", "site":
+		it, err := r.rows.Item(ctx, ws, t.ID, max(t.Version, 1))
+		if err == nil {
+			return it.Title
+		}
+	case "proposal":
+		p, err := r.rows.Proposal(ctx, ws, t.ID)
+		if err == nil {
+			return p.Headline
+		}
+	}
+	return "" // not of a kind that has one, or never there
 }
 
 func (r reader) AuditOne(ctx context.Context, ws string, id domain.ID) (httpapi.AuditRow, error) {
 	r.catchUp(ctx)
 	e, err := r.rows.Entry(ctx, ws, id)
-	return r.auditRow(e), err
+	row := r.auditRow(e)
+	row.Title = r.title(ctx, ws, e.Target)
+	return row, err
 }
 
 func (r reader) auditRow(e projections.Entry) httpapi.AuditRow {
@@ -313,8 +333,9 @@ func (r reader) Behind(ctx context.Context) (int64, error) {
 }
 
 // Brief is what an agent is told of itself. The road asks the log again on
-// every call, so this need not be the latest.
+// every call; this only has to know an agent that was just made.
 func (r reader) Brief(ctx context.Context, who mcp.Caller) (mcp.Brief, error) {
+	r.catchUp(ctx)
 	settings, err := r.rows.Workspace(ctx, who.Workspace)
 	if err != nil {
 		return mcp.Brief{}, err

@@ -164,7 +164,7 @@ func (s *server) prepare(ctx context.Context) error {
 // greet says where everything is, with a set-up link for each workspace that
 // has no owner.
 func (s *server) greet(ctx context.Context, out io.Writer) error {
-	fmt.Fprintf(out, "assent %s\n\nConsole  %s\nAgents   %s/mcp\nSite     %s/sites/main/\n", version, s.url, s.url, s.url)
+	fmt.Fprintf(out, "assent %s\n\nConsole %s\nAgents  %s/mcp\nSite    %s/sites/main/\n", version, s.url, s.url, s.url)
 	for _, ws := range s.workspaces {
 		settings, err := s.rowsNow(ctx, ws)
 		if err != nil {
@@ -180,7 +180,7 @@ func (s *server) greet(ctx context.Context, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "Set up   %s/setup?t=%s\n         (the workspace %q has no owner yet; the link works once, within 30 minutes)\n", s.url, token, ws)
+		fmt.Fprintf(out, "Set up  %s/setup?t=%s\n        (the workspace %q has no owner yet; the link works once, within 30 minutes)\n", s.url, token, ws)
 	}
 	_, err := fmt.Fprintf(out, "\nFor an agent's client, with a key made in the console:\n\n%s\n", clientEntry(s.url))
 	return err
