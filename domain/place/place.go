@@ -10,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"assent/domain"
 	"assent/domain/action"
 )
@@ -70,7 +72,9 @@ var reserved = map[string]bool{"_assent": true, "feed.xml": true, "preview": tru
 func Reserved(part string) bool { return reserved[part] }
 
 // Clean is a path as it is claimed and served: one leading slash, none at the
-// end, percent-decoded once, valid UTF-8. It is false for what cannot be an address.
+// end, percent-decoded once, valid UTF-8 in the composed spelling (NFC), so that
+// two spellings of one word are one address. It is false for what cannot be an
+// address.
 func Clean(path string) (string, bool) {
 	decoded, err := url.PathUnescape(path)
 	switch {
@@ -79,7 +83,7 @@ func Clean(path string) (string, bool) {
 	case decoded == "/":
 		return decoded, true
 	}
-	decoded = strings.TrimSuffix(decoded, "/")
+	decoded = norm.NFC.String(strings.TrimSuffix(decoded, "/"))
 	if strings.ContainsFunc(decoded, unfit) || strings.ContainsAny(decoded, `?#\%`) {
 		return "", false
 	}

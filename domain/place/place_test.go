@@ -15,6 +15,7 @@ func TestClean(t *testing.T) {
 		"/about/":                       "/about",
 		"/a/b.html":                     "/a/b.html",
 		"/caf%C3%A9":                    "/café",
+		"/cafe\u0301":                   "/café", // one spelling of one word
 		"/a%2Fb":                        "/a/b",
 		"/.well-known":                  "/.well-known",
 		"":                              "",
