@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"assent/cmd/assent/folder"
 	"assent/commands"
@@ -109,6 +110,7 @@ func importFolder(ctx context.Context, at local, who localCaller, handle string,
 	if err != nil {
 		return report{}, fmt.Errorf("read the folder: %w", err)
 	}
+	who.Group = domain.NewAction(time.Now()) // what was imported together can be found together
 	i := &importing{at: at, who: who, site: handle, known: map[string]string{}}
 	i.report = report{Site: handle, Articles: len(tree.Articles), Pages: len(tree.Pages), Ignored: tree.Ignored, Skipped: tree.Skipped, counts: map[string]int{}}
 	for _, s := range tree.Skipped {

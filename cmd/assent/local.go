@@ -110,9 +110,34 @@ func (h *house) caller(ctx context.Context, who localCaller, joined bool) (mcp.C
 		c.Principal = domain.Principal{Kind: domain.KindAgent, ID: "local:" + u.Username}
 	}
 	if who.Agent != "" {
-		c.Principal.ID = who.Agent
+		c.Principal.ID, err = h.agentCalled(ctx, who.Workspace, who.Agent)
 	}
-	return c, nil
+	return c, err
+}
+
+// agentCalled is the id of an agent that is named by it, or by its name.
+func (h *house) agentCalled(ctx context.Context, ws, name string) (string, error) {
+	agents, err := h.reader().Agents(ctx, ws)
+	if err != nil {
+		return "", err
+	}
+	var ids []string
+	for _, a := range agents {
+		if a.ID == name {
+			return name, nil
+		}
+		ids = append(ids, a.ID)
+	}
+	names, err := h.people.Names(ctx, ws, ids...)
+	if err != nil {
+		return "", err
+	}
+	for _, id := range ids {
+		if names[id] == name {
+			return id, nil
+		}
+	}
+	return "", domain.Refuse("not-found", "There is no such agent here. Make it in the console, or leave --agent out.")
 }
 
 // personBehind is the person named by email, or the first owner.

@@ -14,7 +14,7 @@ import (
 // mcpCmd serves one local agent on standard input and output. It is the only
 // door where bypass exists.
 type mcpCmd struct {
-	Agent     string   `help:"Work as this agent (its id)."`
+	Agent     string   `help:"Work as this agent (its name or id)."`
 	Mode      string   `help:"How freely: plan, manual, edits, auto or bypass." default:"edits" enum:"plan,manual,edits,auto,bypass"`
 	Scopes    []string `help:"What it may reach; everything when left out."`
 	Site      string   `help:"Only this site."`
