@@ -160,7 +160,7 @@ func (l *ledger) write(ctx context.Context, workspace string, e domain.Envelope,
 		l.mu.Lock()
 		at := l.versions[stream]
 		l.mu.Unlock()
-		_, err = l.road.Log.Append(ctx, Write{stream, at, []domain.Fresh{{
+		_, err = l.road.append(ctx, Write{stream, at, []domain.Fresh{{
 			ID:       domain.Derive("evt", string(e.Action), "conduct", strconv.FormatInt(now.UnixNano(), 36)),
 			Word:     word,
 			Revision: revision,

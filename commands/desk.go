@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
-	"strconv"
 	"time"
 
 	"assent/domain"
@@ -44,6 +44,9 @@ func (d *Desk) Approve(ctx context.Context, by domain.Person, id, digest string)
 			return Outcome{}, err // over, whatever it would do
 		}
 		card, err := d.road.rehearseAgain(ctx, p, filed, at.stream)
+		if no, meant := errors.AsType[*domain.Refusal](err); meant && no.Code == nothing.Code {
+			return Outcome{}, domain.Refuse("changed-since-shown", "What this was about is no longer there. Decline it, or let it expire.")
+		}
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -67,8 +70,8 @@ func (d *Desk) Approve(ctx context.Context, by domain.Person, id, digest string)
 		if err != nil {
 			return Outcome{}, err
 		}
-		if _, err := dec.append(at, events, nil, 0); err != nil {
-			return Outcome{}, err
+		if _, err := dec.append(at, events, nil, card.checks); err != nil {
+			return Outcome{}, err // a conflict: what it was rehearsed on has moved, so look again
 		}
 		return d.road.finish(ctx, at.stream)
 	})
@@ -106,7 +109,7 @@ func (d *Desk) Decline(ctx context.Context, by domain.Person, id, code, words st
 				return Outcome{}, err
 			}
 		}
-		receipt, err := dec.append(at, events, sealed, 0)
+		receipt, err := dec.append(at, events, sealed, nil)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -157,7 +160,7 @@ func (d *Desk) attempt(ctx context.Context, by domain.Person, name string, do fu
 		}
 		dec := &decision{road: d.road, ctx: ctx, by: by, name: name, id: id, now: now}
 		out, err := dec.take(do)
-		if _, moved := errors.AsType[*Conflict](err); moved {
+		if again(err) {
 			continue
 		}
 		if errors.Is(err, ErrUnknown) {
@@ -196,26 +199,34 @@ func (dec *decision) envelope() domain.Envelope {
 // trip stands for the decision where conduct is written.
 func (dec *decision) trip() *trip {
 	return &trip{
-		road: dec.road, ctx: dec.ctx, id: dec.id, now: dec.now, desk: true,
-		call:   Call{Workspace: dec.by.Workspace(), Action: dec.name, Principal: dec.envelope().Principal, Via: dec.envelope().Via},
+		now: dec.now,
+		errand: errand{
+			road: dec.road, ctx: dec.ctx, id: dec.id, desk: true,
+			call: Call{Workspace: dec.by.Workspace(), Action: dec.name, Principal: dec.envelope().Principal, Via: dec.envelope().Via},
+		},
 		checks: map[domain.Stream]domain.Version{},
 	}
 }
 
 // append writes a decision's events to a thing, if the decider's seat is still
-// what it was.
-func (dec *decision) append(at thing, events []proposal.Event, words *domain.Sealed, from int) (Receipt, error) {
+// what it was, and everything else it rests on.
+func (dec *decision) append(at thing, events []proposal.Event, words *domain.Sealed, checks map[domain.Stream]domain.Version) (Receipt, error) {
 	e := dec.envelope()
 	e.Proposal, e.Reason = at.stream.ID, words
 	list := make([]any, len(events))
 	for i, ev := range events {
 		list[i] = ev
 	}
-	fresh, err := dec.road.spell(dec.id, from, []domain.Envelope{e}, list)
+	fresh, err := dec.road.spell(dec.id, 0, []domain.Envelope{e}, list)
 	if err != nil {
 		return Receipt{}, err
 	}
-	return dec.road.Log.Append(dec.ctx, Write{at.stream, at.version, fresh}, Write{Stream: dec.seat.stream, Expect: dec.seat.version})
+	rest := maps.Clone(checks)
+	if rest == nil {
+		rest = map[domain.Stream]domain.Version{}
+	}
+	rest[dec.seat.stream] = dec.seat.version
+	return dec.road.append(dec.ctx, dec.road.withChecks([]Write{{at.stream, at.version, fresh}}, rest)...)
 }
 
 // card is a proposal rehearsed again, as things stand now.
@@ -223,6 +234,7 @@ type card struct {
 	changes    []domain.Change
 	digest     string
 	permission string
+	checks     map[domain.Stream]domain.Version // what it was rehearsed on
 }
 
 // rehearseAgain takes a proposal's call down the road as far as ask, with a
@@ -240,7 +252,8 @@ func (r *Road) rehearseAgain(ctx context.Context, p proposal.Proposal, filed dom
 	if t.err != nil {
 		return card{}, t.err
 	}
-	return card{t.changes, cardDigest(t.action, t.stream, t.cmd.Raw, t.changes), t.action.Permission}, nil
+	t.checks[t.stream] = t.thing.version
+	return card{t.changes, cardDigest(t.action, t.stream, t.cmd.Raw, t.changes), t.action.Permission, t.checks}, nil
 }
 
 // tripOf is one call of a proposal, taken for who filed it with the yes of who
@@ -258,12 +271,12 @@ func (r *Road) tripOf(p proposal.Proposal, c proposal.Called, filed domain.Envel
 	if filed.Principal.Kind == domain.KindPerson {
 		call.Person = filed.Principal.ID
 	}
-	t := &trip{
-		road: r, call: call, proposal: stream.ID, named: true, digest: p.Card.Digest,
-		id:     callOf(stream.ID, strconv.Itoa(c.Part)),
+	t := &trip{errand: errand{
+		road: r, call: call, proposal: stream.ID, derived: true, digest: p.Card.Digest,
+		id:     callOf(stream.ID, c.Part),
 		yes:    &policy.Yes{Kind: "approval", By: p.By},
 		reason: filed.Reason,
-	}
+	}}
 	if target, err := domain.ParseStream(c.Target); err == nil {
 		t.target = target.ID
 	}
@@ -344,8 +357,8 @@ func (r *Road) settled(ctx context.Context, stream domain.Stream, at domain.Vers
 	if err != nil {
 		return Receipt{}, err
 	}
-	receipt, err := r.Log.Append(ctx, Write{stream, at, fresh})
-	if _, moved := errors.AsType[*Conflict](err); moved {
+	receipt, err := r.append(ctx, Write{stream, at, fresh})
+	if again(err) {
 		head, err := r.Log.Head(ctx)
 		return Receipt{Position: head.Position, At: head.At}, err
 	}

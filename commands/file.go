@@ -9,21 +9,13 @@ import (
 	"assent/domain/proposal"
 )
 
-// proposalOf is the id of the proposal a call becomes when it is held.
-func proposalOf(id domain.ID) string {
-	return string(domain.DeriveAt(proposal.Kind.Prefix, id, "proposal"))
-}
-
-// callOf is the id of one call of a proposal when it is carried out, whoever
-// finishes it.
-func callOf(proposal string, part string) domain.ID {
-	return domain.Derive("cmd", proposal, part)
-}
-
 // file turns a held call into a proposal: the card as it was rehearsed, the
 // question and the verdict, and the call exactly as it will run.
 func (t *trip) file() (Outcome, error) {
-	id := proposalOf(t.id)
+	if t.filing == "" {
+		t.filing = string(domain.NewID(proposal.Kind.Prefix, t.now))
+	}
+	id := t.filing
 	lines, clipped := clipCard(t.changes)
 	filed := proposal.Filed{
 		Asker:    t.call.Principal,
@@ -50,11 +42,18 @@ func (t *trip) file() (Outcome, error) {
 		return Outcome{}, err
 	}
 	stream := domain.Stream{Category: proposal.Kind.Category, Workspace: t.call.Workspace, ID: id}
-	receipt, err := t.road.Log.Append(t.ctx, t.road.withChecks([]Write{{stream, 0, fresh}}, t.checks)...)
+	writes, err := t.given([]Write{{stream, 0, fresh}}, stream)
+	if err != nil {
+		return Outcome{}, err
+	}
+	receipt, err := t.road.append(t.ctx, t.road.withChecks(writes, t.checks)...)
 	switch {
 	case errors.Is(err, ErrUnknown):
 		return Outcome{Outcome: Unknown, Action: t.id}, nil
 	case err != nil:
+		if no, meant := errors.AsType[*domain.Refusal](err); meant {
+			return t.refuse(no)
+		}
 		return Outcome{}, err
 	}
 	return Outcome{
@@ -72,6 +71,10 @@ func (t *trip) held(id string, card proposal.Filed, status proposal.Status) *Hel
 	return &Held{ID: id, URL: t.road.ProposalURL(id), Cause: card.Cause, Expires: card.Expires, State: string(status)}
 }
 
+// mostReads is how many of the versions it was rehearsed on a card names. A publish
+// of thousands names its own in its arguments.
+const mostReads = 500
+
 // reads is what the card was rehearsed on: the target and all that was read.
 func (t *trip) reads() []proposal.Read {
 	reads := []proposal.Read{{Stream: t.stream.String(), Version: t.thing.version}}
@@ -79,36 +82,5 @@ func (t *trip) reads() []proposal.Read {
 		reads = append(reads, proposal.Read{Stream: s.String(), Version: v})
 	}
 	slices.SortFunc(reads[1:], func(a, b proposal.Read) int { return strings.Compare(a.Stream, b.Stream) })
-	return reads
-}
-
-// firstProposal answers a repeated call that was held with its proposal's
-// present state.
-func (t *trip) firstProposal() error {
-	if t.proposal != "" {
-		return nil // carrying one out
-	}
-	id := proposalOf(t.id)
-	stream := domain.Stream{Category: proposal.Kind.Category, Workspace: t.call.Workspace, ID: id}
-	history, err := t.road.things.history(t.ctx, stream)
-	if err != nil || len(history) == 0 {
-		return err
-	}
-	if history[0].Envelope.Args != t.cmd.Digest {
-		return reused
-	}
-	state, err := proposal.Kind.Fold(eventsOf(history))
-	if err != nil {
-		return err
-	}
-	p := state.(proposal.Proposal)
-	t.answer = &Outcome{
-		Outcome:  Waiting,
-		Action:   t.id,
-		Position: Position(history[0].Position),
-		Changes:  clipLines(linesOf(p.Card.Lines)),
-		Verdict:  history[0].Envelope.Verdict,
-		Proposal: t.held(id, p.Card, p.Status),
-	}
-	return nil
+	return reads[:min(len(reads), mostReads)]
 }

@@ -83,6 +83,10 @@ var (
 	ErrBusy        = errors.New("the log is busy")
 	ErrUnavailable = errors.New("the log cannot be written")
 	ErrUnknown     = errors.New("whether the log took it is not known")
+	// ErrReused: events of these ids are there already and say something else.
+	// Nothing was written now; whoever wrote them asked for the same thing
+	// first, so reading again gives the answer.
+	ErrReused = errors.New("event ids are used again for something else")
 )
 
 // Sealer keeps personal free text readable only while its person's key lives.

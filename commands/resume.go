@@ -67,8 +67,8 @@ func (r *Road) tend(ctx context.Context, s domain.Stream, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.Log.Append(ctx, Write{s, at.version, fresh})
-	if _, moved := errors.AsType[*Conflict](err); moved {
+	_, err = r.append(ctx, Write{s, at.version, fresh})
+	if again(err) {
 		return nil // somebody decided first
 	}
 	return err

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"assent/domain"
@@ -31,6 +32,7 @@ type Road struct {
 	Parts
 	things  *things
 	conduct *ledger
+	trouble atomic.Pointer[trouble]
 }
 
 // NewRoad builds the road.
@@ -47,7 +49,7 @@ const attempts = 50
 // Do takes one call down the road. There is no second road. The error is a
 // fault (ErrBusy, ErrUnavailable, or worse); a meant no is an outcome.
 func (r *Road) Do(ctx context.Context, call Call) (Outcome, error) {
-	return r.take(ctx, &trip{road: r, call: call})
+	return r.take(ctx, &trip{errand: errand{road: r, call: call}})
 }
 
 func (r *Road) take(ctx context.Context, t *trip) (Outcome, error) {
@@ -61,28 +63,78 @@ func (r *Road) take(ctx context.Context, t *trip) (Outcome, error) {
 		t.step(t.rehearse) // the events it would append, as things stand
 		t.step(t.ask)      // act, propose or refuse
 		out, err := t.settle()
-		if _, moved := errors.AsType[*Conflict](err); !moved {
+		if !again(err) {
 			return out, err
 		}
 	}
 	return Outcome{}, ErrBusy
 }
 
-// trip is one call on its way down the road.
-type trip struct {
+// again says that what was read is no longer so, and taking the road once more
+// will tell: a stream moved on, or somebody else did this very thing first.
+func again(err error) bool {
+	_, moved := errors.AsType[*Conflict](err)
+	return moved || errors.Is(err, ErrReused)
+}
+
+// append writes to the log, and remembers whether it could be written.
+func (r *Road) append(ctx context.Context, writes ...Write) (Receipt, error) {
+	receipt, err := r.Log.Append(ctx, writes...)
+	switch {
+	case errors.Is(err, ErrUnavailable):
+		r.trouble.Store(&trouble{r.Clock(), err})
+	case err == nil:
+		r.trouble.Store(nil)
+	}
+	return receipt, err
+}
+
+// trouble is the last time that the log could not be written.
+type trouble struct {
+	at  time.Time
+	err error
+}
+
+// recent is how long a failed write makes the log count as not writable, when
+// nobody has tried since.
+const recent = 30 * time.Second
+
+// Writable is nil when the log takes appends, as far as asking tells: a check
+// goes through, and the last write did.
+func (r *Road) Writable(ctx context.Context) error {
+	if t := r.trouble.Load(); t != nil && r.Clock().Sub(t.at) < recent {
+		return t.err
+	}
+	_, err := r.Log.Append(ctx, Write{Stream: domain.Stream{Category: "workspace", Workspace: "ready", ID: "check"}})
+	return err
+}
+
+// errand is a call and what stays the same however often it takes the road.
+type errand struct {
 	road *Road
 	ctx  context.Context
 	call Call
 
+	id     domain.ID
+	target string // of a new thing: made up once, or as it was filed
+	filing string // the id of the proposal it becomes if it is held
+
 	// Set by the desk when a proposal is carried out.
+	derived  bool // the id follows from a proposal: whoever carries it out must meet what another did
 	yes      *policy.Yes
 	proposal string
-	digest   string // of the card that was approved
-	id       domain.ID
-	named    bool           // the id is derived: asking again must find the first answer
-	target   string         // of a new thing, as it was filed
+	digest   string         // of the card that was approved
 	reason   *domain.Sealed // that was given when it was filed
-	desk     bool           // stands for a person's decision, where conduct is written
+
+	desk bool // stands for a person's decision, where conduct is written
+}
+
+// trip is one errand on its way down the road.
+type trip struct {
+	errand
+
+	commanded bool // the caller gave an id of their own: asking again must find the first answer
+	fresh     bool // the target's id was only just made up
 
 	now       time.Time
 	authority authority
@@ -120,8 +172,7 @@ func (t *trip) start() {
 	if head, err := t.road.Log.Head(t.ctx); err == nil && head.At.After(now) {
 		now = head.At // log time never runs backwards, and neither does ours
 	}
-	keep := trip{road: t.road, ctx: t.ctx, call: t.call, yes: t.yes, proposal: t.proposal, digest: t.digest, id: t.id, named: t.named, target: t.target, reason: t.reason}
-	*t = keep
+	*t = trip{errand: t.errand}
 	t.now = now
 	t.checks = map[domain.Stream]domain.Version{}
 }

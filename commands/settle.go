@@ -56,7 +56,10 @@ func (t *trip) perform() (Outcome, error) {
 		}
 		writes = append(writes, Write{c.stream, c.version, taken})
 	}
-	receipt, err := t.road.Log.Append(t.ctx, t.road.withChecks(writes, t.checks)...)
+	if writes, err = t.given(writes, t.stream); err != nil {
+		return Outcome{}, err
+	}
+	receipt, err := t.road.append(t.ctx, t.road.withChecks(writes, t.checks)...)
 	switch {
 	case errors.Is(err, ErrUnknown):
 		return Outcome{Outcome: Unknown, Action: t.id}, nil
@@ -107,10 +110,17 @@ func (t *trip) rehearsed() (Outcome, error) {
 
 // refuse records the no and gives it.
 func (t *trip) refuse(no *domain.Refusal) (Outcome, error) {
+	if err := t.still(); err != nil {
+		return Outcome{}, err
+	}
 	if err := t.road.conduct.refused(t, no); err != nil {
 		return Outcome{}, err
 	}
 	out := Outcome{Outcome: Refused, Action: t.id, Refusal: no}
+	if t.hides(no) {
+		out.Refusal = nothing
+		return out, nil
+	}
 	if t.verdict.Answer == domain.Reject {
 		out.Verdict = &t.verdict
 	}
@@ -120,8 +130,38 @@ func (t *trip) refuse(no *domain.Refusal) (Outcome, error) {
 	return out, nil
 }
 
+// still makes sure, before a call that others may be asking for as well ends
+// without an append of its own, that none of them has done it meanwhile: who
+// asks under a command id, and who carries out what was approved.
+func (t *trip) still() error {
+	var writes []Write
+	if t.commanded {
+		writes = append(writes, Write{Stream: t.commandStream()})
+	}
+	if t.derived && t.stream.ID != "" {
+		writes = append(writes, Write{Stream: t.stream, Expect: t.thing.version})
+		writes = t.road.withChecks(writes, t.checks)
+	}
+	if writes == nil {
+		return nil
+	}
+	_, err := t.road.append(t.ctx, writes...)
+	return err
+}
+
+// hides says that a no would tell an agent for one site what there is on
+// another: hidden and missing answer alike. The record keeps which it was.
+func (t *trip) hides(no *domain.Refusal) bool {
+	return t.authority.site != "" && (no.Code == nothing.Code || t.verdict.Answer == domain.Reject && t.question.Site != "" && t.question.Site != t.authority.site)
+}
+
+var nothing = domain.Refuse("not-found", "There is nothing of that name. List what there is to find its id.")
+
 // idle records that everything was already so. There was nothing to hold.
 func (t *trip) idle() (Outcome, error) {
+	if err := t.still(); err != nil {
+		return Outcome{}, err
+	}
 	t.verdict = domain.Verdict{Rules: t.verdict.Rules, AutoCheck: t.verdict.AutoCheck, Passed: t.verdict.Passed}
 	if err := t.road.conduct.idle(t); err != nil {
 		return Outcome{}, err
@@ -225,52 +265,3 @@ func (r *Road) withChecks(writes []Write, checks map[domain.Stream]domain.Versio
 	}
 	return writes
 }
-
-// firstAnswer looks for what this call already did under the same id: in the
-// stream it decides on, and among proposals.
-func (t *trip) firstAnswer() error {
-	history, err := t.road.things.history(t.ctx, t.stream)
-	if err != nil {
-		return err
-	}
-	first, last := -1, -1
-	for i, h := range history {
-		if h.Envelope.Action == t.id {
-			if first < 0 {
-				first = i
-			}
-			last = i
-		}
-	}
-	if first < 0 {
-		return t.firstProposal()
-	}
-	then := history[first].Envelope
-	if then.Args != t.cmd.Digest && t.proposal == "" {
-		return reused
-	}
-	kind := t.action.Kind
-	before, err := kind.Fold(eventsOf(history[:first]))
-	if err != nil {
-		return err
-	}
-	after, err := kind.Fold(eventsOf(history[:last+1]))
-	if err != nil {
-		return err
-	}
-	out := Outcome{
-		Outcome:  Done,
-		Action:   t.id,
-		Position: Position(history[last].Position),
-		Target:   t.targetAt(history[last].Version),
-		Changes:  clipLines(domain.Diff(before.Fields(), after.Fields())),
-		Verdict:  then.Verdict,
-	}
-	if !t.action.Final {
-		out.Undo = &Undo{Until: history[last].At.Add(UndoWindow)}
-	}
-	t.answer = &out
-	return nil
-}
-
-var reused = domain.Refuse("command-reused", "This command id was used before for something else. Use a new one for a new request.")

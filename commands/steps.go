@@ -1,10 +1,10 @@
 package commands
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"assent/domain"
@@ -12,6 +12,7 @@ import (
 	"assent/domain/agent"
 	"assent/domain/person"
 	"assent/domain/policy"
+	"assent/domain/vocab"
 	"assent/domain/workspace"
 )
 
@@ -40,7 +41,10 @@ func (t *trip) identify() error {
 			a.scopes = policy.Scopes
 		}
 	case who.IsAgent():
-		return domain.Refuse("unauthorised", "This caller is not known here.")
+		return unknownCaller
+	}
+	if t.call.Via.Local != "" && !isAgentID(t.call.Principal.ID) && t.call.Principal.ID != "local:"+t.call.Via.Local && t.call.Principal.ID != a.person {
+		return unknownCaller // a local process is its user, an agent there is, or the person it works for
 	}
 	if t.call.Joined {
 		a.mode = policy.Stricter(a.mode, ws.Local())
@@ -58,6 +62,15 @@ func (t *trip) identifyAgent(id string) error {
 	a.person, a.site, a.pausedAgent = ag.Person, ag.Site, ag.Paused
 	if t.call.Via.Local != "" && t.call.Via.Key == "" { // a local process that works as this agent
 		a.mode, a.scopes = policy.Stricter(ag.Mode, t.call.Mode), ag.Scopes
+		if t.call.Scopes != nil {
+			a.scopes = slices.DeleteFunc(slices.Clone(ag.Scopes), func(s string) bool { return !slices.Contains(t.call.Scopes, s) })
+		}
+		if a.site == "" {
+			a.site = t.call.Site
+		}
+		if ag.Person == "" {
+			return unknownCaller
+		}
 		return nil
 	}
 	mode, scopes, ok := ag.Allows(t.call.Via.Key, t.now)
@@ -124,11 +137,11 @@ func (t *trip) read() error {
 		return domain.Refuse("not-a-person", "The owner of this agent does not allow confirming. A person decides in the console.")
 	}
 	switch {
-	case t.id != "": // a proposal's call, or one taken again
+	case t.derived:
 	case cmd.CommandID != "" && !cmd.DryRun:
-		t.named = true
+		t.commanded = true
 		t.id = domain.ActionFor(t.call.Workspace, t.call.Principal.String(), t.action.Name, cmd.CommandID)
-	default:
+	case t.id == "": // otherwise it is taken again
 		t.id = domain.NewAction(t.now)
 	}
 	return nil
@@ -141,20 +154,21 @@ var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 func (t *trip) look() error {
 	id := t.action.Target(t.cmd.Args)
 	if id != "" && !plainID.MatchString(id) {
-		return domain.Refuse("not-found", "There is nothing of that name. List what there is to find its id.")
+		return nothing
 	}
 	if !t.action.Writes() {
 		return t.answerRead()
 	}
 	if id == "" {
+		t.fresh = !t.derived
+		if t.target == "" {
+			t.target = string(domain.NewID(t.action.Kind.Prefix, t.now))
+		}
 		id = t.target
-	}
-	if id == "" {
-		id = string(domain.DeriveAt(t.action.Kind.Prefix, t.id, "thing"))
 	}
 	t.stream = t.streamOf(action.Ref{Category: t.action.Kind.Category, ID: id})
 	if t.authority.role != "" && !t.authority.role.May("content.read") {
-		return domain.Refuse("not-found", "There is nothing of that name. List what there is to find its id.")
+		return nothing
 	}
 	return nil
 }
@@ -197,11 +211,16 @@ func (t *trip) asker(head domain.Position) Asker {
 // what a person would see change. A decision's refusal is kept for ask, since
 // what policy refuses, it refuses first.
 func (t *trip) rehearse() (err error) {
-	if t.thing, err = t.road.things.load(t.ctx, t.stream); err != nil {
+	if t.commanded {
+		if err := t.sameCommand(); err != nil || t.answer != nil {
+			return err
+		}
+	}
+	if t.thing, err = t.subject(); err != nil {
 		return err
 	}
-	if t.named {
-		if err := t.firstAnswer(); err != nil || t.answer != nil {
+	if t.derived {
+		if err := t.sameAction(t.stream, 0); err != nil || t.answer != nil {
 			return err
 		}
 	}
@@ -216,6 +235,9 @@ func (t *trip) rehearse() (err error) {
 	if err := t.learn(); err != nil {
 		return err
 	}
+	if err := t.pin(); err != nil {
+		return err
+	}
 	if t.events, err = t.action.Decide(t.thing.state, t.cmd.Args, t.known); err != nil {
 		return t.decided(err)
 	}
@@ -223,6 +245,16 @@ func (t *trip) rehearse() (err error) {
 		return t.decided(err)
 	}
 	return nil
+}
+
+// subject is the thing the call would change. One whose id was only just made
+// up needs no looking for: the append sees to it that there is none.
+func (t *trip) subject() (thing, error) {
+	if t.fresh {
+		zero, err := t.action.Kind.Fold(nil)
+		return thing{stream: t.stream, state: zero}, err
+	}
+	return t.road.things.load(t.ctx, t.stream)
 }
 
 // fill names what a left-out list stands for.
@@ -258,7 +290,7 @@ func (t *trip) learn() error {
 				continue
 			}
 			if !plainID.MatchString(ref.ID) {
-				return t.decided(domain.Refuse("not-found", "There is nothing of that name. List what there is to find its id."))
+				return t.decided(nothing)
 			}
 			loaded, err := t.depend(ref)
 			if err != nil {
@@ -273,6 +305,16 @@ func (t *trip) learn() error {
 	return nil
 }
 
+// pin names the versions that arguments left to be the latest, so that what is
+// shown, filed and approved is what will be done.
+func (t *trip) pin() (err error) {
+	if p, ok := t.cmd.Args.(action.Pinner); ok {
+		t.cmd.Args = p.Pinned(t.known)
+		t.cmd.Raw, err = action.Canonical(t.cmd.Args)
+	}
+	return err
+}
+
 // evolve says the events to the state and sees what they change.
 func (t *trip) evolve() (err error) {
 	t.after = t.thing.state
@@ -281,12 +323,26 @@ func (t *trip) evolve() (err error) {
 			return err
 		}
 	}
-	if size, err := json.Marshal(t.after); err == nil && len(size) > MaxState && t.action.Class == action.Content {
-		return domain.Refuse("limit", "This would make it %d bytes; at most %d are kept. Split it.", len(size), MaxState)
+	if size := sizeOf(t.after); size > MaxState && t.action.Class == action.Content {
+		return domain.Refuse("limit", "This would make it %d bytes; at most %d are kept. Split it.", size, MaxState)
+	}
+	if s, ok := t.after.(action.Sound); ok {
+		if err := s.Sound(); err != nil {
+			return err
+		}
 	}
 	t.changes = t.road.changes(t)
 	t.claims, err = t.road.claim(t.ctx, t.stream, t.thing.state, t.after)
 	return err
+}
+
+// sizeOf is how long a state is as the log would spell it.
+func sizeOf(s domain.State) int {
+	text, err := vocab.Text(s)
+	if err != nil {
+		return 0
+	}
+	return len(text)
 }
 
 // decided keeps a decision's no until policy was asked.
@@ -363,5 +419,7 @@ func (t *trip) depend(ref action.Ref) (thing, error) {
 	t.checks[s] = loaded.version
 	return loaded, nil
 }
+
+var unknownCaller = domain.Refuse("unauthorised", "This caller is not known here.")
 
 func isAgentID(id string) bool { return domain.ID(id).Kind() == agent.Kind.Prefix }

@@ -68,6 +68,9 @@ func (ts *things) load(ctx context.Context, s domain.Stream) (thing, error) {
 		return thing{}, fmt.Errorf("read %s: %w", s, err)
 	}
 	if len(records) == 0 {
+		if !kept {
+			ts.keep(t) // that there is nothing is worth remembering, too
+		}
 		return t, nil
 	}
 	for _, r := range records {

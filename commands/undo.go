@@ -7,6 +7,7 @@ import (
 	"assent/domain"
 	"assent/domain/action"
 	"assent/domain/address"
+	"assent/domain/command"
 	"assent/domain/policy"
 )
 
@@ -50,8 +51,8 @@ func (u *undoing) find() error {
 	}
 	u.histories = map[domain.Stream][]domain.Recorded{}
 	for _, t := range traces {
-		if t.Stream.Category == address.Kind.Category || t.Stream.Workspace != u.by.Workspace() {
-			continue // addresses follow from the things themselves
+		if c := t.Stream.Category; c == address.Kind.Category || c == command.Kind.Category || t.Stream.Workspace != u.by.Workspace() {
+			continue // addresses follow from the things themselves; an id that was used stays used
 		}
 		if _, read := u.histories[t.Stream]; !read {
 			history, err := u.road.things.history(u.ctx, t.Stream)
@@ -139,6 +140,11 @@ func (u *undoing) perform(reason string) (Outcome, error) {
 				return Outcome{}, err
 			}
 		}
+		if sound, ok := after.(action.Sound); ok {
+			if err := sound.Sound(); err != nil {
+				return Outcome{}, err
+			}
+		}
 		at := thing{s, before, domain.Version(len(history))}
 		claims, err := u.road.claim(u.ctx, s, before, after)
 		if err != nil {
@@ -151,7 +157,7 @@ func (u *undoing) perform(reason string) (Outcome, error) {
 		last = thing{s, after, at.version + domain.Version(len(back))}
 	}
 	writes = append(writes, Write{Stream: u.seat.stream, Expect: u.seat.version})
-	receipt, err := u.road.Log.Append(u.ctx, writes...)
+	receipt, err := u.road.append(u.ctx, writes...)
 	if err != nil {
 		return Outcome{}, err
 	}

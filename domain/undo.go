@@ -65,6 +65,9 @@ func overtaken[S State, E Event[S, E]](done E, before S, since []E) []string {
 
 func list(names []string) string {
 	text := strings.Join(names, ", ")
+	if strings.Contains(names[0], "_") {
+		return text // an id is copied as it stands
+	}
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,7 +18,7 @@ type accounts struct {
 	mu       sync.Mutex
 	now      func() time.Time
 	serial   int
-	emails   map[string]Seat
+	emails   map[string][]Seat // of all workspaces
 	password map[Seat]string
 	names    map[Seat]string
 	links    map[string]timedLink
@@ -35,7 +36,7 @@ type timedLink struct {
 
 func newAccounts(now func() time.Time) *accounts {
 	return &accounts{
-		now: now, emails: map[string]Seat{}, password: map[Seat]string{}, names: map[Seat]string{}, links: map[string]timedLink{},
+		now: now, emails: map[string][]Seat{}, password: map[Seat]string{}, names: map[Seat]string{}, links: map[string]timedLink{},
 		sessions: map[string]Session{}, keys: map[string]Keyed{}, behind: map[string]string{},
 	}
 }
@@ -49,11 +50,11 @@ func (a *accounts) AddPerson(_ context.Context, ws, name, email string) (string,
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	email = strings.ToLower(strings.TrimSpace(email))
-	if _, in := a.emails[email]; in {
+	if slices.ContainsFunc(a.emails[email], func(s Seat) bool { return s.Workspace == ws }) {
 		return "", domain.Refuse("taken", "This email is in use. Sign in with it.")
 	}
 	seat := Seat{ws, a.next("person")}
-	a.emails[email], a.names[seat] = seat, name
+	a.emails[email], a.names[seat] = append(a.emails[email], seat), name
 	return seat.Person, nil
 }
 
@@ -65,14 +66,23 @@ func (a *accounts) SetPassword(_ context.Context, ws, person, password string) e
 }
 
 func (a *accounts) SignIn(_ context.Context, email, password string) (Seat, error) {
+	return a.signIn(email, password, func(Seat) bool { return true })
+}
+
+func (a *accounts) SignInTo(_ context.Context, ws, email, password string) (Seat, error) {
+	return a.signIn(email, password, func(s Seat) bool { return s.Workspace == ws })
+}
+
+func (a *accounts) signIn(email, password string, fits func(Seat) bool) (Seat, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.tries++
-	seat, known := a.emails[strings.ToLower(strings.TrimSpace(email))]
-	if p, set := a.password[seat]; !known || !set || p != password {
-		return Seat{}, domain.Refuse("unauthorised", "wrong")
+	for _, seat := range a.emails[strings.ToLower(strings.TrimSpace(email))] {
+		if p, set := a.password[seat]; set && p == password && fits(seat) {
+			return seat, nil
+		}
 	}
-	return seat, nil
+	return Seat{}, domain.Refuse("unauthorised", "wrong")
 }
 
 func (a *accounts) MintLink(_ context.Context, link Link, until time.Time) (string, error) {

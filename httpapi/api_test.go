@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"assent/commands"
-	"assent/domain"
 )
 
 func TestAnAgentAndAPersonTakeTheSameRoadOverHTTP(t *testing.T) {
@@ -96,8 +95,9 @@ func TestAnAgentIsMadeGivenAKeyChangedAndItsKeyRevoked(t *testing.T) {
 	if res := w.do("DELETE", "/api/v1/agents/"+agent+"/keys/"+made.ID, "", as(w.ada)); res.Code != http.StatusOK {
 		t.Fatalf("%d %s", res.Code, res.Body)
 	}
-	if code := write(); code != http.StatusUnauthorized {
-		t.Errorf("with a revoked key: %d", code)
+	refused := w.do("POST", "/api/v1/actions/whoami", "", withKey(made.Key))
+	if p := w.problem(refused); refused.Code != http.StatusUnauthorized || p.Status != refused.Code || p.Code != "revoked" || refused.Header().Get("WWW-Authenticate") == "" {
+		t.Errorf("with a revoked key: %d %+v", refused.Code, p)
 	}
 	w.do("PATCH", "/api/v1/agents/"+agent, `{"paused":true}`, as(w.ada))
 	keys := len(w.accounts.keys)
@@ -164,25 +164,180 @@ func TestAnActionIsFoundReadAndTakenBackFor24Hours(t *testing.T) {
 	}
 }
 
+func TestWhatMakesIdsAndNamesIsAskedForAtItsOwnAddress(t *testing.T) {
+	w := newWorld(t)
+	before := len(w.rows["home"])
+	for name, c := range map[string]struct{ body, address string }{
+		"person.seat":     {`{"role":"editor"}`, "POST /api/v1/people"},
+		"person_seat":     {`{"person":"person_other","role":"owner"}`, "POST /api/v1/people"},
+		"key.mint":        {`{"agent":` + quoted(w.agent) + `,"key":"key_mine"}`, "POST /api/v1/agents/{id}/keys"},
+		"agent.create":    {`{"person":` + quoted(w.ada.Person) + `,"dry_run":true}`, "POST /api/v1/agents"},
+		"workspace.found": {`{"founder":` + quoted(w.ada.Person) + `}`, "POST /api/v1/setup"},
+	} {
+		res := w.do("POST", "/api/v1/actions/"+name, c.body, as(w.ada))
+		if p := w.problem(res); res.Code != http.StatusBadRequest || p.Code != "invalid" || !strings.Contains(p.Detail, c.address+".") {
+			t.Errorf("%s: %d %s %q", name, res.Code, p.Code, p.Detail)
+		}
+		if res := w.do("POST", "/api/v1/actions/"+name, c.body, withKey(w.key)); w.problem(res).Code != "person-only" {
+			t.Errorf("%s by an agent: %d", name, res.Code)
+		}
+	}
+	if after := len(w.rows["home"]); after != before {
+		t.Errorf("%d of them happened", after-before)
+	}
+	cy := w.seated("editor")
+	for name, body := range map[string]string{
+		"workspace.update": `{"paused":true}`, "agent.update": `{"agent":` + quoted(w.agent) + `,"paused":true}`,
+		"key.revoke": `{"agent":` + quoted(w.agent) + `,"key":` + quoted(strings.TrimPrefix(w.key, "assent_")) + `}`, "person.unseat": `{"person":` + quoted(cy.Person) + `}`,
+	} {
+		if res := w.do("POST", "/api/v1/actions/"+name, body, as(w.ada)); res.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", name, res.Code, res.Body)
+		}
+	}
+}
+
+func TestNobodyEndsOrChangesTheirOwnSeat(t *testing.T) {
+	w := newWorld(t)
+	for name, body := range map[string]string{
+		"person.unseat": `{"person":` + quoted(w.ada.Person) + `}`, "person_unseat": `{"person":` + quoted(w.ada.Person) + `,"dry_run":true}`,
+		"person.seat": `{"person":` + quoted(w.ada.Person) + `,"role":"editor"}`,
+	} {
+		res := w.do("POST", "/api/v1/actions/"+name, body, as(w.ada))
+		if p := w.problem(res); res.Code != http.StatusForbidden || p.Code != "permission" || !strings.Contains(p.Detail, "another owner") {
+			t.Errorf("%s: %d %s", name, res.Code, res.Body)
+		}
+	}
+	if role, _ := w.Role(t.Context(), "home", w.ada.Person); role != "owner" {
+		t.Errorf("Ada is %q", role)
+	}
+	if res := w.do("POST", "/api/v1/actions/person.unseat", `{}`, as(w.ada)); w.problem(res).Code != "invalid" {
+		t.Errorf("nobody in particular: %d", res.Code)
+	}
+}
+
+func TestApprovingForAnAgentWhoseKeyIsGoneIsNotAQuestionOfSigningIn(t *testing.T) {
+	w := newWorld(t)
+	w.must("home", w.ada.Person, "key.revoke", object{"agent": w.agent, "key": strings.TrimPrefix(w.key, "assent_")})
+	res := w.do("POST", "/api/v1/proposals/"+w.held+"/approve", `{}`, as(w.ada))
+	if p := w.problem(res); res.Code != http.StatusForbidden || p.Code != "revoked" || res.Header().Get("WWW-Authenticate") != "" {
+		t.Errorf("%d %+v", res.Code, p)
+	}
+	page := w.do("POST", "/proposals/"+w.held+"/approve", "digest=x", as(w.ada))
+	if page.Code != http.StatusForbidden || !strings.Contains(page.Body.String(), "no longer works") {
+		t.Errorf("%d %s", page.Code, page.Body)
+	}
+}
+
+func TestAPersonsWordsHave500CharactersOfWhateverAlphabet(t *testing.T) {
+	w := newWorld(t)
+	long := strings.Repeat("ж", 500)
+	for _, path := range []string{"actions/" + w.act + "/undo", "proposals/" + w.held + "/decline"} {
+		res := w.do("POST", "/api/v1/"+path, `{"reason":`+quoted(long+"ж")+`}`, as(w.ada))
+		if p := w.problem(res); p.Code != "invalid" || !strings.Contains(p.Detail, "501 characters") {
+			t.Errorf("%s with 501: %d %q", path, res.Code, p.Detail)
+		}
+		if res := w.do("POST", "/api/v1/"+path, `{"reason":`+quoted(" "+long+"\n")+`}`, as(w.ada)); res.Code != http.StatusOK {
+			t.Errorf("%s with 500: %d %s", path, res.Code, res.Body)
+		}
+	}
+}
+
+func TestAnAgentIsHeldToASiteThatIsThere(t *testing.T) {
+	w := newWorld(t)
+	agents := func() int {
+		all, _ := w.Agents(t.Context(), "home")
+		return len(all)
+	}
+	before := agents()
+	for _, c := range [][3]string{
+		{"POST", "/api/v1/agents", `{"name":"tidy","site":"nowhere"}`},
+		{"PATCH", "/api/v1/agents/" + w.agent, `{"site":"nowhere"}`},
+	} {
+		if res := w.do(c[0], c[1], c[2], as(w.ada)); res.Code != http.StatusNotFound || w.problem(res).Code != "not-found" {
+			t.Errorf("%s: %d %s", c[0], res.Code, res.Body)
+		}
+	}
+	if agents() != before {
+		t.Error("an agent was made")
+	}
+	if res := w.do("POST", "/api/v1/agents", `{"name":"tidy","site":"main"}`, as(w.ada)); res.Code != http.StatusOK || agents() != before+1 {
+		t.Errorf("on a site that is there: %d %s", res.Code, res.Body)
+	}
+	if res := w.do("PATCH", "/api/v1/agents/"+w.agent, `{"site":""}`, as(w.ada)); res.Code != http.StatusOK {
+		t.Errorf("on all sites: %d %s", res.Code, res.Body)
+	}
+}
+
+func TestAKeyEndsInOneToManyDaysOrNotAtAll(t *testing.T) {
+	w := newWorld(t)
+	keys := len(w.accounts.keys)
+	for days, want := range map[string]int{"0": 400, "-1": 400, "3651": 400, "1": 200, "3650": 200, "null": 200} {
+		res := w.do("POST", "/api/v1/agents/"+w.agent+"/keys", `{"expiresInDays":`+days+`}`, as(w.ada))
+		if res.Code != want {
+			t.Errorf("%s days: %d %s", days, res.Code, res.Body)
+		}
+	}
+	if made := len(w.accounts.keys) - keys; made != 3 {
+		t.Errorf("%d keys were made, want 3", made)
+	}
+}
+
 func TestAListIsReadPageByPageWithoutLosingOrRepeating(t *testing.T) {
 	w := newWorld(t)
-	var ids []domain.ID
-	for cursor := ""; ; {
-		var page AuditPage
-		w.decode(w.do("GET", "/api/v1/audit?limit=2&cursor="+cursor, "", as(w.ada)), &page)
-		for _, row := range page.Items {
-			ids = append(ids, row.ID)
-		}
-		if cursor = page.Next; cursor == "" {
-			break
-		}
+	want := map[string][]string{}
+	for i := range 5 {
+		w.publish(strings.Repeat("again ", i+1))
+		w.must("home", w.ada.Person, "agent.create", object{"person": w.ada.Person})
 	}
-	var want []domain.ID
 	for _, row := range w.rows["home"] {
-		want = append(want, row.ID)
+		want["audit?"] = append(want["audit?"], string(row.ID))
 	}
-	if diff := cmp.Diff(want, ids); diff != "" {
-		t.Error(diff)
+	for _, p := range w.proposals["home"] {
+		want["proposals?state=waiting&"] = append([]string{p.ID}, want["proposals?state=waiting&"]...)
+	}
+	want["proposals?"] = want["proposals?state=waiting&"]
+	want["proposals?state=declined&"] = nil
+	agents, _ := w.Agents(t.Context(), "home")
+	for _, a := range agents {
+		want["agents?"] = append(want["agents?"], a.ID)
+	}
+	for path, want := range want {
+		var ids []string
+		for cursor := ""; ; {
+			var page struct {
+				Items []struct{ ID string }
+				Next  string
+			}
+			res := w.do("GET", "/api/v1/"+path+"limit=2&cursor="+cursor, "", as(w.ada))
+			w.decode(res, &page)
+			if page.Items == nil || len(page.Items) > 2 {
+				t.Fatalf("%s: %d %s", path, res.Code, res.Body)
+			}
+			for _, row := range page.Items {
+				ids = append(ids, row.ID)
+			}
+			if cursor = page.Next; cursor == "" {
+				break
+			}
+		}
+		if diff := cmp.Diff(want, ids); diff != "" {
+			t.Errorf("%s: %s", path, diff)
+		}
+	}
+}
+
+func TestAListRefusesWhatItDoesNotUnderstand(t *testing.T) {
+	w := newWorld(t)
+	for _, path := range []string{"audit", "proposals", "agents", "sites/main/versions"} {
+		for _, query := range []string{"limit=0", "limit=101", "limit=many", "limit=1&limit=2", "cursor=nonsense", "sort=up", "state=asleep", "state=waiting&state=declined"} {
+			res := w.do("GET", "/api/v1/"+path+"?"+query, "", as(w.ada))
+			if res.Code != http.StatusBadRequest || w.problem(res).Code != "invalid" {
+				t.Errorf("%s?%s: %d %s", path, query, res.Code, res.Body)
+			}
+		}
+		if res := w.do("GET", "/api/v1/"+path+"?limit=100&cursor=&after=1", "", as(w.ada)); res.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", path, res.Code, res.Body)
+		}
 	}
 }
 
@@ -191,8 +346,9 @@ func TestAQueryWaitsForThePositionItNames(t *testing.T) {
 	if res := w.do("GET", "/api/v1/audit?after=1", "", as(w.ada)); res.Code != http.StatusOK {
 		t.Errorf("%d", res.Code)
 	}
-	if res := w.do("GET", "/api/v1/audit?after=999999", "", as(w.ada)); res.Code != http.StatusServiceUnavailable || w.problem(res).Code != "busy" {
-		t.Errorf("beyond the log: %d", res.Code)
+	res := w.do("GET", "/api/v1/audit?after=999999", "", as(w.ada))
+	if p := w.problem(res); res.Code != http.StatusServiceUnavailable || p.Code != "busy" || !strings.Contains(p.Detail, "999999 has not been reached yet") || res.Header().Get("Retry-After") == "" {
+		t.Errorf("beyond the log: %d %+v", res.Code, p)
 	}
 	if res := w.do("GET", "/api/v1/audit?after=soon", "", as(w.ada)); w.problem(res).Code != "invalid" {
 		t.Errorf("no position: %d", res.Code)
@@ -210,8 +366,8 @@ func TestTheReferenceNamesEveryActionAndEveryRouteThatExists(t *testing.T) {
 		t.Errorf("version %q", doc.OpenAPI)
 	}
 	for _, a := range w.registry.All() {
-		if doc.Paths["/api/v1/actions/"+a.Name]["post"] == nil {
-			t.Errorf("%s is missing", a.Name)
+		if there := doc.Paths["/api/v1/actions/"+a.Name]["post"] != nil; there == (doors[a.Name] != "") {
+			t.Errorf("%s is missing, or is refused there", a.Name)
 		}
 	}
 	for _, rt := range w.server.routes() {

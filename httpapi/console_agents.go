@@ -186,13 +186,15 @@ func (s *Server) keyForm(w http.ResponseWriter, r *http.Request, who caller) err
 	if err != nil {
 		return err
 	}
-	days := 0
+	var asked newKey
 	if text := strings.TrimSpace(in.Get("days")); text != "" {
-		if days, err = strconv.Atoi(text); err != nil || days < 1 {
+		days, err := strconv.Atoi(text)
+		if err != nil {
 			return domain.Refuse("invalid", "Say in how many days the key ends, or leave it empty for a key without an end.")
 		}
+		asked.ExpiresInDays = &days
 	}
-	_, secret, out, err := s.mint(r, who, chi.URLParam(r, "agent"), newKey{ExpiresInDays: days})
+	_, secret, out, err := s.mint(r, who, chi.URLParam(r, "agent"), asked)
 	if err != nil {
 		return err
 	}

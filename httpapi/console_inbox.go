@@ -106,7 +106,7 @@ func (s *Server) inboxPage(w http.ResponseWriter, r *http.Request, who caller) e
 	v := inbox{Decided: q.Get("show") == "decided"}
 	states := []proposal.Status{proposal.Waiting}
 	if v.Decided {
-		states = []proposal.Status{proposal.IsApproved, proposal.IsSettled, proposal.IsDeclined, proposal.IsWithdrawn, proposal.IsExpired}
+		states = decided
 	}
 	all, names, err := s.proposals(ctx, who.workspace, states...)
 	if err != nil {

@@ -5,17 +5,22 @@ import (
 	"encoding/json"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-chi/chi/v5"
 
 	"assent/commands"
 	"assent/domain"
+	"assent/domain/agent"
+	"assent/domain/person"
 	"assent/domain/proposal"
 	"assent/domain/site"
+	"assent/domain/workspace"
 )
 
-// maxWords is the most a person's words to an agent may be, in bytes.
+// maxWords is the most a person's words to an agent may be, in characters.
 const maxWords = 500
 
 var declineCode = regexp.MustCompile(`^[a-z][a-z-]{0,39}$`)
@@ -31,12 +36,12 @@ func (s *Server) approve(ctx context.Context, by domain.Person, id, digest strin
 }
 
 func (s *Server) decline(ctx context.Context, by domain.Person, id, code, words string) (commands.Outcome, error) {
-	words = strings.TrimSpace(words)
+	words, err := wordsOf(words)
 	switch {
+	case err != nil:
+		return commands.Outcome{}, err
 	case words == "":
 		return commands.Outcome{}, domain.Refuse("invalid", "Say why, in a sentence: the agent reads it and can do better.")
-	case len(words) > maxWords:
-		return commands.Outcome{}, domain.Refuse("invalid", "The reason is %d bytes long; at most %d are kept.", len(words), maxWords)
 	case code != "" && !declineCode.MatchString(code):
 		return commands.Outcome{}, domain.Refuse("invalid", "The code is one word of small letters and hyphens, such as needs-work.")
 	}
@@ -48,14 +53,25 @@ func (s *Server) decline(ctx context.Context, by domain.Person, id, code, words 
 }
 
 func (s *Server) undo(ctx context.Context, by domain.Person, id domain.ID, words string) (commands.Outcome, error) {
-	if len(words) > maxWords {
-		return commands.Outcome{}, domain.Refuse("invalid", "The reason is %d bytes long; at most %d are kept.", len(words), maxWords)
+	words, err := wordsOf(words)
+	if err != nil {
+		return commands.Outcome{}, err
 	}
-	out, err := s.desk.Undo(ctx, by, id, strings.TrimSpace(words))
+	out, err := s.desk.Undo(ctx, by, id, words)
 	if err != nil {
 		return out, err
 	}
 	return out, refused(out)
+}
+
+// wordsOf is a person's words as they are kept: without the space around them,
+// and with lines that end as everywhere but in forms.
+func wordsOf(text string) (string, error) {
+	words := strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	if n := utf8.RuneCountInString(words); n > maxWords {
+		return "", domain.Refuse("invalid", "The reason is %d characters long; at most %d are kept.", n, maxWords)
+	}
+	return words, nil
 }
 
 // proposals lists proposals with the words and names people know them by.
@@ -64,12 +80,17 @@ func (s *Server) proposals(ctx context.Context, workspace string, states ...prop
 	if err != nil {
 		return nil, nil, err
 	}
+	names, err := s.namesIn(ctx, workspace, all)
+	return all, names, err
+}
+
+// namesIn are the names of those who asked for proposals and decided on them.
+func (s *Server) namesIn(ctx context.Context, workspace string, all []Proposal) (map[string]string, error) {
 	ids := map[string]bool{}
 	for _, p := range all {
 		ids[p.Principal.ID], ids[p.Person], ids[p.DecidedBy] = true, true, true
 	}
-	names, err := s.named(ctx, workspace, ids)
-	return all, names, err
+	return s.named(ctx, workspace, ids)
 }
 
 // proposal is one proposal in full: names, words, and where to look at it.
@@ -121,19 +142,30 @@ func (s *Server) unsealed(ctx context.Context, workspace string, box *domain.Sea
 	return text, err
 }
 
+// decided are the ways a proposal can have ended.
+var decided = []proposal.Status{proposal.IsApproved, proposal.IsSettled, proposal.IsDeclined, proposal.IsWithdrawn, proposal.IsExpired}
+
 func (s *Server) getProposals(w http.ResponseWriter, r *http.Request, who caller) error {
-	var states []proposal.Status
-	for _, state := range r.URL.Query()["state"] {
-		states = append(states, proposal.Status(state))
-	}
-	all, names, err := s.proposals(r.Context(), who.workspace, states...)
+	var state string
+	part, err := sliceOf(r.URL.Query(), map[string]*string{"state": &state}, nil)
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, struct {
-		list[Proposal]
-		Names map[string]string `json:"names,omitempty"`
-	}{list[Proposal]{all}, names})
+	status := proposal.Status(state)
+	if state != "" && status != proposal.Waiting && !slices.Contains(decided, status) {
+		return domain.Refuse("invalid", "There is no state %q. There are: waiting, approved, settled, declined, withdrawn, expired.", clip(state, 40))
+	}
+	page, err := s.queries.ProposalPage(r.Context(), who.workspace, status, part.cursor, part.limit)
+	if err != nil {
+		return err
+	}
+	if page.Items == nil {
+		page.Items = []Proposal{}
+	}
+	if page.Names, err = s.namesIn(r.Context(), who.workspace, page.Items); err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, page)
 }
 
 func (s *Server) getProposal(w http.ResponseWriter, r *http.Request, who caller) error {
@@ -191,13 +223,47 @@ func (s *Server) postUndo(w http.ResponseWriter, r *http.Request, who caller) er
 	return conclude(w, out)
 }
 
+// doors are the addresses of what more belongs to than a call: an id that is
+// made there, a name, a secret. By itself the action would leave a thing that
+// nobody knows or can use.
+var doors = map[string]string{
+	person.Seat.Name:     "POST /api/v1/people",
+	agent.Create.Name:    "POST /api/v1/agents",
+	agent.Mint.Name:      "POST /api/v1/agents/{id}/keys",
+	workspace.Found.Name: "POST /api/v1/setup",
+}
+
+// misplaced refuses what a signed-in person cannot ask for as a bare action.
+// Agents are not told of doors that are closed to them: the road refuses them,
+// and keeps that they asked.
+func (s *Server) misplaced(who caller, name string, args json.RawMessage) error {
+	a, known := s.registry.Find(name)
+	if !known || who.person.IsZero() {
+		return nil
+	}
+	if a.Name == person.Seat.Name || a.Name == person.Unseat.Name {
+		cmd, err := a.Parse(args)
+		if err == nil && a.Target(cmd.Args) == who.person.ID() {
+			return domain.Refuse("permission", "Nobody ends or changes their own seat, so that no workspace loses its last owner by mistake. Ask another owner to do it.")
+		}
+	}
+	if door := doors[a.Name]; door != "" {
+		return domain.Refuse("invalid", "%s is not asked for here. Use %s.", a.Name, door)
+	}
+	return nil
+}
+
 // postAction takes any action down the road, for a person or an agent.
 func (s *Server) postAction(w http.ResponseWriter, r *http.Request, who caller) error {
 	args, err := body(w, r)
 	if err != nil {
 		return err
 	}
-	call, err := who.call(r, chi.URLParam(r, "action"), nil)
+	name := chi.URLParam(r, "action")
+	if err := s.misplaced(who, name, args); err != nil {
+		return err
+	}
+	call, err := who.call(r, name, nil)
 	if err != nil {
 		return err
 	}
@@ -206,5 +272,9 @@ func (s *Server) postAction(w http.ResponseWriter, r *http.Request, who caller) 
 	if err != nil {
 		return err
 	}
-	return conclude(w, out)
+	err = conclude(w, out)
+	if who.keyed.Key != "" {
+		err = ownKey(err)
+	}
+	return err
 }

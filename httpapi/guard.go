@@ -118,8 +118,8 @@ func (s *Server) permit(ctx context.Context, who caller, needs string) error {
 	return nil
 }
 
-// patience is how long a query waits for a position before it says that the
-// read models are behind.
+// patience is how long a query waits for a position before it says that it has
+// not been reached.
 const patience = 5 * time.Second
 
 // caughtUp waits for the position a query names in after, so that people and
@@ -136,10 +136,16 @@ func (s *Server) caughtUp(r *http.Request) error {
 	return s.wait(r.Context(), domain.Position(position))
 }
 
+// wait waits for a position, but not for long: one that is beyond the end of
+// the log looks from here like one that is about to be seen.
 func (s *Server) wait(ctx context.Context, position domain.Position) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return s.queries.Wait(ctx, position)
+	err := s.queries.Wait(ctx, position)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return newProblem("busy", fmt.Sprintf("Position %d has not been reached yet, so what could be shown is older than what was asked for. Ask again in a moment, or leave `after` out.", position))
+	}
+	return err
 }
 
 // serve is a route as chi takes it: who calls, may they, and then the route's

@@ -217,11 +217,37 @@ func TestAnInvitedPersonComesInOnceAndHasTheRoleTheyWereGiven(t *testing.T) {
 	}
 }
 
+func TestAnEmailOfAnotherWorkspaceIsNeitherTakenNorInTheWay(t *testing.T) {
+	w := newWorld(t)
+	res := w.do("POST", "/api/v1/people", `{"name":"Ada","email":"Ada@example.org","role":"editor"}`, as(w.bo))
+	if res.Code != http.StatusOK {
+		t.Fatalf("Bo learns of Ada: %d %s", res.Code, res.Body)
+	}
+	if res := w.do("POST", "/api/v1/people", `{"name":"Ada","email":"Ada@example.org","role":"editor"}`, as(w.ada)); w.problem(res).Code != "taken" {
+		t.Errorf("a second Ada at home: %d", res.Code)
+	}
+	setUp := func(token string) int {
+		return w.do("POST", "/api/v1/setup", `{"token":`+quoted(token)+`,"name":"Ada","email":"ada@example.org","password":"correct horse battery"}`).Code
+	}
+	token := w.link(ForSetup, "fresh", "")
+	w.house.fault = commands.ErrUnavailable
+	if code := setUp(token); code != http.StatusServiceUnavailable {
+		t.Errorf("while the log is down: %d", code)
+	}
+	w.house.fault = nil
+	if code := setUp(token); code != http.StatusOK {
+		t.Errorf("Ada sets a second workspace up with her usual password: %d", code)
+	}
+	if people, _ := w.People(context.Background(), "fresh"); len(people) != 1 || people[0].ID == w.ada.Person {
+		t.Errorf("there sits %v", people)
+	}
+}
+
 func TestEveryCodeIsSentWithItsStatus(t *testing.T) {
 	contract := map[int]string{ // contract §6
 		400: "invalid unknown-action malformed unsupported",
-		401: "unauthorised revoked",
-		403: "scope skill permission mode never paused person-only not-a-person",
+		401: "unauthorised",
+		403: "scope skill permission mode never paused person-only not-a-person revoked",
 		404: "not-found",
 		409: "stale taken changed-since-shown already-decided undo-conflict command-reused withdrawn",
 		410: "expired undo-window final",

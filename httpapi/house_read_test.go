@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"assent/domain"
@@ -34,19 +35,11 @@ func (h *house) Role(_ context.Context, ws, id string) (policy.Role, error) {
 func (h *house) Audit(_ context.Context, ws string, f AuditFilter) (page AuditPage, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, row := range h.rows[ws] {
-		fits := (f.Action == "" || f.Action == row.Action) && (f.Outcome == "" || f.Outcome == row.Outcome) && (f.Agent == "" || f.Agent == row.Principal.ID) &&
-			(f.Cursor == "" || fmt.Sprint(row.Position) < f.Cursor)
-		if !fits {
-			continue
-		}
-		if len(page.Items) == f.Limit {
-			page.Next = fmt.Sprint(page.Items[len(page.Items)-1].Position)
-			break
-		}
-		page.Items = append(page.Items, row)
-	}
-	return page, nil
+	fits := slices.DeleteFunc(slices.Clone(h.rows[ws]), func(row AuditRow) bool {
+		return f.Action != "" && f.Action != row.Action || f.Outcome != "" && f.Outcome != row.Outcome || f.Agent != "" && f.Agent != row.Principal.ID
+	})
+	page.Items, page.Next, err = cut(fits, f.Cursor, f.Limit)
+	return page, err
 }
 
 func (h *house) AuditOne(_ context.Context, ws string, id domain.ID) (AuditRow, error) {
@@ -69,6 +62,31 @@ func (h *house) Proposals(_ context.Context, ws string, states ...proposal.Statu
 		}
 	}
 	return all, nil
+}
+
+func (h *house) ProposalPage(_ context.Context, ws string, state proposal.Status, cursor string, limit int) (page ProposalPage, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := slices.DeleteFunc(slices.Clone(h.proposals[ws]), func(p Proposal) bool { return state != "" && p.State != state })
+	slices.Reverse(all)
+	page.Items, page.Next, err = cut(all, cursor, limit)
+	return page, err
+}
+
+// cut is a page of a list that does not change meanwhile.
+func cut[T any](all []T, cursor string, limit int) ([]T, string, error) {
+	from := 0
+	if cursor != "" {
+		var err error
+		if from, err = strconv.Atoi(cursor); err != nil || from < 1 || from > len(all) {
+			return nil, "", domain.Refuse("invalid", "The cursor is not one of this list.")
+		}
+	}
+	to, next := min(from+limit, len(all)), ""
+	if to < len(all) {
+		next = strconv.Itoa(to)
+	}
+	return all[from:to], next, nil
 }
 
 func (h *house) Proposal(_ context.Context, ws, id string) (Proposal, error) {
@@ -108,6 +126,12 @@ func (h *house) Agents(_ context.Context, ws string) (all []Agent, err error) {
 		all = append(all, row)
 	})
 	return all, nil
+}
+
+func (h *house) AgentPage(ctx context.Context, ws, cursor string, limit int) (page AgentPage, err error) {
+	all, _ := h.Agents(ctx, ws)
+	page.Items, page.Next, err = cut(all, cursor, limit)
+	return page, err
 }
 
 func (h *house) People(_ context.Context, ws string) (all []Seated, err error) {
@@ -156,7 +180,7 @@ func (h *house) Pending(_ context.Context, ws, id string) (p Pending, err error)
 	return p, nil
 }
 
-func (h *house) Versions(_ context.Context, ws, id, _ string, _ int) (page VersionPage, err error) {
+func (h *house) Versions(_ context.Context, ws, id, cursor string, limit int) (page VersionPage, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.history[h.stream(ws, "site", id)] == nil {
@@ -166,7 +190,8 @@ func (h *house) Versions(_ context.Context, ws, id, _ string, _ int) (page Versi
 	for v := n; v > 0; v-- {
 		page.Items = append(page.Items, Version{Version: fmt.Sprintf("p%d", v), At: h.now, Action: "site.publish", Live: v == n})
 	}
-	return page, nil
+	page.Items, page.Next, err = cut(page.Items, cursor, limit)
+	return page, err
 }
 
 // Writable is the health's.

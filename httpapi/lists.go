@@ -19,42 +19,63 @@ import (
 // pageSize is how many items a list gives unless asked for fewer or more.
 const pageSize = 50
 
-// filterOf reads an audit filter out of a query. An unknown name is refused: a
-// list that is narrower or wider than its reader believes is worse than none.
-func filterOf(q url.Values) (AuditFilter, error) {
-	f := AuditFilter{Limit: pageSize}
-	texts := map[string]*string{
-		"agent": &f.Agent, "person": &f.Person, "action": &f.Action, "target": &f.Target,
-		"outcome": &f.Outcome, "cause": &f.Cause, "cursor": &f.Cursor,
-	}
-	times := map[string]*time.Time{"since": &f.Since, "until": &f.Until}
+// slice is which part of a list is asked for.
+type slice struct {
+	cursor string
+	limit  int // 1 to 100
+}
+
+// sliceOf reads a list's query: which part of it, and what narrows it. An
+// unknown name is refused: a list that is narrower or wider than its reader
+// believes is worse than none.
+func sliceOf(q url.Values, texts map[string]*string, times map[string]*time.Time) (slice, error) {
+	part := slice{limit: pageSize}
 	for name, values := range q {
 		value := values[0]
 		switch {
 		case len(values) > 1:
-			return f, domain.Refuse("invalid", "`%s` is given twice.", clip(name, 40))
-		case name == "after" || value == "":
+			return part, domain.Refuse("invalid", "`%s` is given twice.", clip(name, 40))
+		case name == "cursor":
+			part.cursor = value
 		case name == "limit":
+			if value == "" {
+				continue
+			}
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 1 || n > 100 {
-				return f, domain.Refuse("invalid", "`limit` is a number from 1 to 100.")
+				return part, domain.Refuse("invalid", "`limit` is a number from 1 to 100.")
 			}
-			f.Limit = n
+			part.limit = n
 		case texts[name] != nil:
 			*texts[name] = value
 		case times[name] != nil:
+			if value == "" {
+				continue
+			}
 			t, err := timeOf(value)
 			if err != nil {
-				return f, domain.Refuse("invalid", "`%s` must be a day or a time, as in 2026-12-31 or 2026-12-31T09:00:00Z.", name)
+				return part, domain.Refuse("invalid", "`%s` must be a day or a time, as in 2026-12-31 or 2026-12-31T09:00:00Z.", name)
 			}
 			*times[name] = t
+		case name == "after": // caughtUp waited for it
 		default:
-			known := append(slices.Collect(maps.Keys(texts)), "since", "until", "limit", "after")
+			known := slices.Collect(maps.Keys(texts))
+			known = append(slices.AppendSeq(known, maps.Keys(times)), "cursor", "limit", "after")
 			slices.Sort(known)
-			return f, domain.Refuse("invalid", "There is no filter %q. There are: %s.", clip(name, 40), strings.Join(known, ", "))
+			return part, domain.Refuse("invalid", "There is no filter %q. There are: %s.", clip(name, 40), strings.Join(known, ", "))
 		}
 	}
-	return f, nil
+	return part, nil
+}
+
+// filterOf reads an audit filter out of a query.
+func filterOf(q url.Values) (AuditFilter, error) {
+	var f AuditFilter
+	part, err := sliceOf(q, map[string]*string{
+		"agent": &f.Agent, "person": &f.Person, "action": &f.Action, "target": &f.Target, "outcome": &f.Outcome, "cause": &f.Cause,
+	}, map[string]*time.Time{"since": &f.Since, "until": &f.Until})
+	f.Cursor, f.Limit = part.cursor, part.limit
+	return f, err
 }
 
 func timeOf(text string) (time.Time, error) {
@@ -170,11 +191,11 @@ func (s *Server) versions(ctx context.Context, workspace, site, cursor string, l
 }
 
 func (s *Server) getVersions(w http.ResponseWriter, r *http.Request, who caller) error {
-	f, err := filterOf(url.Values{"limit": {r.URL.Query().Get("limit")}, "cursor": {r.URL.Query().Get("cursor")}})
+	part, err := sliceOf(r.URL.Query(), nil, nil)
 	if err != nil {
 		return err
 	}
-	page, err := s.versions(r.Context(), who.workspace, chi.URLParam(r, "site"), f.Cursor, f.Limit)
+	page, err := s.versions(r.Context(), who.workspace, chi.URLParam(r, "site"), part.cursor, part.limit)
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,11 @@ func (s *Server) agents(ctx context.Context, workspace string) ([]Agent, error) 
 	if err != nil {
 		return nil, err
 	}
+	return agents, s.nameAgents(ctx, workspace, agents)
+}
+
+// nameAgents fills in what agents are called.
+func (s *Server) nameAgents(ctx context.Context, workspace string, agents []Agent) error {
 	ids := map[string]bool{}
 	for _, a := range agents {
 		ids[a.ID] = true
@@ -67,7 +72,7 @@ func (s *Server) agents(ctx context.Context, workspace string) ([]Agent, error) 
 	for i := range agents {
 		agents[i].Name = names[agents[i].ID]
 	}
-	return agents, err
+	return err
 }
 
 func (s *Server) agent(ctx context.Context, workspace, id string) (Agent, error) {
@@ -96,6 +101,9 @@ func (s *Server) makeAgent(r *http.Request, who caller, in newAgent) (commands.O
 	if err := checkName(in.Name); err != nil {
 		return commands.Outcome{}, err
 	}
+	if err := s.siteThere(r.Context(), who, in.Site); err != nil {
+		return commands.Outcome{}, err
+	}
 	args := map[string]any{"person": who.person.ID(), "site": in.Site, "confirm": in.Confirm}
 	if in.Mode != "" {
 		args["mode"] = in.Mode
@@ -110,6 +118,22 @@ func (s *Server) makeAgent(r *http.Request, who caller, in newAgent) (commands.O
 	return out, s.accounts.SetName(r.Context(), who.workspace, out.Target.ID, strings.TrimSpace(in.Name))
 }
 
+// siteThere refuses to hold an agent to a site that is not there, where it
+// could do nothing. Which sites there are is told only to who may see them.
+func (s *Server) siteThere(ctx context.Context, who caller, site string) error {
+	if site == "" { // it works on all of them
+		return nil
+	}
+	if err := s.permit(ctx, who, "content.read"); err != nil {
+		return err
+	}
+	sites, err := s.queries.Sites(ctx, who.workspace)
+	if err == nil && !slices.ContainsFunc(sites, func(row SiteRow) bool { return row.ID == site }) {
+		err = noSite
+	}
+	return err
+}
+
 func checkName(name string) error {
 	if strings.TrimSpace(name) == "" || len(name) > maxName {
 		return domain.Refuse("invalid", "Give it a name of at most %d characters, so that people know it when they see it.", maxName)
@@ -119,7 +143,7 @@ func checkName(name string) error {
 
 // newKey is what is said of a key when it is made.
 type newKey struct {
-	ExpiresInDays int      `json:"expiresInDays"`
+	ExpiresInDays *int     `json:"expiresInDays"` // none: until it is revoked
 	Mode          string   `json:"mode"`
 	Scopes        []string `json:"scopes"`
 }
@@ -130,12 +154,12 @@ const maxKeyDays = 3650
 // mint makes a key. Its secret is in the answer and nowhere else afterwards.
 func (s *Server) mint(r *http.Request, who caller, agentID string, in newKey) (id, secret string, out commands.Outcome, err error) {
 	args := map[string]any{"agent": agentID, "key": string(domain.NewID("key", s.now()))}
-	if in.ExpiresInDays < 0 || in.ExpiresInDays > maxKeyDays {
-		err = domain.Refuse("invalid", "A key lives for 1 to %d days, or until it is revoked when no end is given.", maxKeyDays)
-		return
-	}
-	if in.ExpiresInDays > 0 {
-		args["expires"] = s.now().AddDate(0, 0, in.ExpiresInDays).UTC().Format(time.RFC3339)
+	if days := in.ExpiresInDays; days != nil {
+		if *days < 1 || *days > maxKeyDays {
+			err = domain.Refuse("invalid", "A key lives for 1 to %d days, or until it is revoked when no end is given.", maxKeyDays)
+			return
+		}
+		args["expires"] = s.now().AddDate(0, 0, *days).UTC().Format(time.RFC3339)
 	}
 	if in.Mode != "" {
 		args["mode"] = in.Mode
@@ -156,11 +180,21 @@ func (s *Server) mint(r *http.Request, who caller, agentID string, in newKey) (i
 }
 
 func (s *Server) getAgents(w http.ResponseWriter, r *http.Request, who caller) error {
-	agents, err := s.agents(r.Context(), who.workspace)
+	part, err := sliceOf(r.URL.Query(), nil, nil)
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, list[Agent]{agents})
+	page, err := s.queries.AgentPage(r.Context(), who.workspace, part.cursor, part.limit)
+	if err != nil {
+		return err
+	}
+	if page.Items == nil {
+		page.Items = []Agent{}
+	}
+	if err := s.nameAgents(r.Context(), who.workspace, page.Items); err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, page)
 }
 
 func (s *Server) postAgents(w http.ResponseWriter, r *http.Request, who caller) error {
@@ -193,6 +227,11 @@ func (s *Server) patchAgent(w http.ResponseWriter, r *http.Request, who caller) 
 	}](w, r)
 	if err != nil {
 		return err
+	}
+	if in.Site != nil {
+		if err := s.siteThere(r.Context(), who, *in.Site); err != nil {
+			return err
+		}
 	}
 	id := chi.URLParam(r, "agent")
 	out, err := s.do(r, who, agent.Update.Name, agent.UpdateArgs{

@@ -44,6 +44,9 @@ func (s *Server) openAPI() object {
 		add(rt.path, rt.method, operation)
 	}
 	for _, a := range s.registry.All() {
+		if doors[a.Name] != "" {
+			continue
+		}
 		add("/api/v1/actions/"+a.Name, http.MethodPost, object{
 			"operationId": a.Tool(),
 			"summary":     a.Title,

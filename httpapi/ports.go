@@ -35,13 +35,18 @@ type Seater interface {
 // Accounts is what is kept beside the log: names, passwords, links, sessions
 // and the hashes of keys. Secrets it gives out are given once. What it does
 // not know is a refusal with the code not-found, what is used or over one with
-// the code expired, and an email in use one with the code taken.
+// the code expired, and an email in use in the same workspace one with the code
+// taken: of other workspaces no answer tells anything.
 type Accounts interface {
 	AddPerson(ctx context.Context, workspace, name, email string) (person string, err error)
 	SetPassword(ctx context.Context, workspace, person, password string) error
 	// SignIn takes as long for an email nobody has as for a wrong password,
 	// and refuses both alike, as unauthorised.
+	// Of several workspaces that hold the email the oldest seat comes in whose
+	// password it is.
 	SignIn(ctx context.Context, email, password string) (Seat, error)
+	// SignInTo is SignIn to one workspace.
+	SignInTo(ctx context.Context, workspace, email, password string) (Seat, error)
 
 	MintLink(ctx context.Context, link Link, until time.Time) (token string, err error)
 	PeekLink(ctx context.Context, token string) (Link, error)
@@ -108,8 +113,14 @@ type Queries interface {
 	// Proposals lists those of the given statuses, or all: waiting ones
 	// oldest first, then the rest newest first.
 	Proposals(ctx context.Context, workspace string, statuses ...proposal.Status) ([]Proposal, error)
+	// ProposalPage lists those of a status, or all when it is empty, newest
+	// first. Like every page it loses and repeats nothing while things change,
+	// and a cursor that is not one of its own is refused as invalid.
+	ProposalPage(ctx context.Context, workspace string, status proposal.Status, cursor string, limit int) (ProposalPage, error)
 	Proposal(ctx context.Context, workspace, id string) (Proposal, error)
 	Agents(ctx context.Context, workspace string) ([]Agent, error)
+	// AgentPage is Agents page by page, oldest first.
+	AgentPage(ctx context.Context, workspace, cursor string, limit int) (AgentPage, error)
 	People(ctx context.Context, workspace string) ([]Seated, error)
 	Workspace(ctx context.Context, workspace string) (Workspace, error)
 	Sites(ctx context.Context, workspace string) ([]SiteRow, error)

@@ -20,7 +20,6 @@ var statuses = map[string]int{
 	"unknown-action":  http.StatusBadRequest,
 	"unsupported":     http.StatusBadRequest,
 	"unauthorised":    http.StatusUnauthorized,
-	"revoked":         http.StatusUnauthorized,
 	"scope":           http.StatusForbidden,
 	"skill":           http.StatusForbidden,
 	"permission":      http.StatusForbidden,
@@ -29,6 +28,7 @@ var statuses = map[string]int{
 	"paused":          http.StatusForbidden,
 	"person-only":     http.StatusForbidden,
 	"not-a-person":    http.StatusForbidden,
+	"revoked":         http.StatusForbidden, // of another's key: see ownKey
 	"not-found":       http.StatusNotFound,
 	"stale":           http.StatusConflict,
 	"taken":           http.StatusConflict,
@@ -139,6 +139,15 @@ func refused(out commands.Outcome) error {
 		return p
 	}
 	return nil
+}
+
+// ownKey makes the no to a caller whose own key is revoked or over one about
+// who calls: they are as unknown as with no key at all.
+func ownKey(err error) error {
+	if p, ok := errors.AsType[*Problem](err); ok && p.Code == "revoked" {
+		p.Status, p.Title = http.StatusUnauthorized, http.StatusText(http.StatusUnauthorized)
+	}
+	return err
 }
 
 // fail answers a program.

@@ -88,6 +88,19 @@ type Proposal struct {
 	Sealed, SealedWords *domain.Sealed `json:"-"`
 }
 
+// ProposalPage is proposals and the cursor of the next page.
+type ProposalPage struct {
+	Items []Proposal        `json:"items"`
+	Next  string            `json:"next,omitempty"`
+	Names map[string]string `json:"names,omitempty"` // of the people and agents in Items, where known
+}
+
+// AgentPage is agents and the cursor of the next page.
+type AgentPage struct {
+	Items []Agent `json:"items"`
+	Next  string  `json:"next,omitempty"`
+}
+
 // Agent is a program that acts for a person.
 type Agent struct {
 	ID      string    `json:"id"`

@@ -147,7 +147,7 @@ func (s *Server) setUp(w http.ResponseWriter, r *http.Request, in newcomer) erro
 func (s *Server) register(ctx context.Context, workspace string, in newcomer) (Seat, error) {
 	person, err := s.accounts.AddPerson(ctx, workspace, in.Name, in.Email)
 	if isRefusal(err) {
-		if seat, again := s.accounts.SignIn(ctx, in.Email, in.Password); again == nil && seat.Workspace == workspace {
+		if seat, again := s.accounts.SignInTo(ctx, workspace, in.Email, in.Password); again == nil {
 			return seat, nil
 		}
 	}

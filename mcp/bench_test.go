@@ -32,10 +32,11 @@ func BenchmarkCall(b *testing.B) {
 	out := commands.Outcome{Outcome: commands.Done, Answer: &commands.Answer{Article: article}}
 	door := open(b, always(out), told(editor))
 	get, _ := door.registry.Find("article.get")
+	res := door.result(b.Context(), get, commands.Call{}, out)
 	handlers := []http.Handler{
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }),
 		bare(&sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "ok"}}}),
-		bare(door.result(b.Context(), get, commands.Call{}, out)),
+		bare(&sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: res.Content[0].Text}}, StructuredContent: res.StructuredContent}),
 		door.Handler(),
 	}
 	servers := make([]*httptest.Server, len(handlers))

@@ -52,7 +52,7 @@ func (d *Door) readResource(ctx context.Context, r resource, req *sdk.ReadResour
 		return nil, err
 	}
 	c := callerOf(ctx).call()
-	c.Action, c.Args, c.Client = r.action, args, clientOf(req.ClientInfo())
+	c.Action, c.Args, c.Client = r.action, args, clientFrom(req.ClientInfo())
 	out, err := d.do(ctx, c)
 	switch {
 	case err != nil:

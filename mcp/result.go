@@ -14,19 +14,36 @@ import (
 	"assent/domain/action"
 )
 
+// toolResult is spelt like the library's own type, but holds plain values: that
+// one writes its text and its structure anew, and checks them, at every level
+// they are inside.
+type toolResult struct {
+	sdk.ResultBase
+	Content           []said          `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent"`
+	IsError           bool            `json:"isError,omitempty"`
+	ResultType        string          `json:"resultType,omitempty"` // since the protocol has no sessions
+}
+
+// said is content that is text.
+type said struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
 // result is an outcome as a tool's result: the outcome itself for programs,
 // and all of it again in plain sentences, since some clients show their model
 // nothing but text. Only a refusal and what is not known are errors: something
 // that waits went as well as it could.
-func (d *Door) result(ctx context.Context, a *action.Action, c commands.Call, out commands.Outcome) *sdk.CallToolResult {
+func (d *Door) result(ctx context.Context, a *action.Action, c commands.Call, out commands.Outcome) *toolResult {
 	structured, err := encode(out)
 	if err != nil {
 		d.logFault(ctx, c, err)
 		return d.fault(ctx, a, c, err)
 	}
-	return &sdk.CallToolResult{
+	return &toolResult{
 		StructuredContent: structured,
-		Content:           []sdk.Content{&sdk.TextContent{Text: d.telling(a, c, out, structured)}},
+		Content:           []said{{"text", d.telling(a, c, out, structured)}},
 		IsError:           out.Outcome == commands.Refused || out.Outcome == commands.Unknown,
 	}
 }
@@ -41,7 +58,7 @@ func (d *Door) telling(a *action.Action, c commands.Call, out commands.Outcome, 
 
 // fault is the result of a call that did not come to an end. What went wrong
 // is in the server's own log and never shown.
-func (d *Door) fault(ctx context.Context, a *action.Action, c commands.Call, err error) *sdk.CallToolResult {
+func (d *Door) fault(ctx context.Context, a *action.Action, c commands.Call, err error) *toolResult {
 	switch {
 	case errors.Is(err, commands.ErrBusy):
 		return d.result(ctx, a, c, refusedBecause("busy", "Too much is being written at this moment; nothing was changed. Ask again in a few seconds."))
@@ -51,8 +68,7 @@ func (d *Door) fault(ctx context.Context, a *action.Action, c commands.Call, err
 		return d.result(ctx, a, c, commands.Outcome{Outcome: commands.Unknown})
 	}
 	res := d.result(ctx, a, c, commands.Outcome{Outcome: commands.Unknown})
-	text := res.Content[0].(*sdk.TextContent)
-	text.Text = "Something went wrong; nothing is known to have changed.\n" + text.Text
+	res.Content[0].Text = "Something went wrong; nothing is known to have changed.\n" + res.Content[0].Text
 	return res
 }
 

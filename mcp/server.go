@@ -2,9 +2,9 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -18,11 +18,9 @@ import (
 // instructions. Both are the caller's own and follow its limits, so not long.
 const listTTL = 10_000
 
-// trivial is what tools are registered with. The library reads a registered
-// schema again on every call; the real ones are given by listed.
-var trivial = json.RawMessage(`{"type":"object"}`)
-
-// newServer is a server of the protocol whose callers who tells apart.
+// newServer is a server of the protocol whose callers who tells apart. It has no
+// tools of its own: it would read their schemas again on every call, and what
+// there is depends on the caller. listed lists them and routed calls them.
 func (d *Door) newServer(who func(sdk.Request) (Caller, bool)) *sdk.Server {
 	s := sdk.NewServer(
 		&sdk.Implementation{Name: "assent", Title: "Assent", Version: d.version, WebsiteURL: d.url},
@@ -33,11 +31,6 @@ func (d *Door) newServer(who func(sdk.Request) (Caller, bool)) *sdk.Server {
 				c.TTLMs, c.CacheScope = listTTL, "private"
 			},
 		})
-	for _, t := range d.tools {
-		s.AddTool(&sdk.Tool{Name: t.action.Tool(), InputSchema: trivial}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			return d.call(ctx, t.action, req)
-		})
-	}
 	d.addResources(s)
 	s.AddReceivingMiddleware(d.recovered, identified(who), d.welcomed, d.listed, d.routed)
 	return s
@@ -52,8 +45,19 @@ func (d *Door) recovered(next sdk.MethodHandler) sdk.MethodHandler {
 				res, err = nil, errInternal
 			}
 		}()
+		deepen()
 		return next(ctx, method, req)
 	}
+}
+
+// deepen makes the stack of a message's goroutine, which is new, as large as the
+// way down to the database needs. Left to grow on that way it is copied several
+// times, with more and more on it.
+//
+//go:noinline
+func deepen() {
+	var room [24 << 10]byte
+	runtime.KeepAlive(&room[0])
 }
 
 var errInternal = &jsonrpc.Error{
@@ -125,8 +129,8 @@ func (d *Door) listed(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// routed takes calls of tools that are not there down the road as well, so
-// that nothing that was asked goes unrecorded.
+// routed takes calls down the road, those of tools that are not there as well,
+// so that nothing that was asked goes unrecorded.
 func (d *Door) routed(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		call, ok := req.(*sdk.CallToolRequest)
@@ -137,12 +141,12 @@ func (d *Door) routed(next sdk.MethodHandler) sdk.MethodHandler {
 		a, found := d.registry.Find(name)
 		switch {
 		case found && a.Class != action.People && a.Tool() == name:
-			return next(ctx, method, req)
+			return complete(d.call(ctx, a, call), call), nil
 		case found && a.Class != action.People: // by a name that is not a tool's
 			return nil, noTool(name)
 		}
 		c := callerOf(ctx).call()
-		c.Action, c.Args, c.Client = clip(name, 100), call.Params.Arguments, clientOf(call.ClientInfo())
+		c.Action, c.Args, c.Client = clip(name, 100), call.Params.Arguments, clientOf(call)
 		out, err := d.do(ctx, c)
 		if err != nil {
 			d.logFault(ctx, c, err)
@@ -150,10 +154,19 @@ func (d *Door) routed(next sdk.MethodHandler) sdk.MethodHandler {
 			if !found {
 				a = &action.Action{Facts: action.Facts{Name: c.Action, Class: action.People}} // on the never-list
 			}
-			return d.result(ctx, a, c, out), nil
+			return complete(d.result(ctx, a, c, out), call), nil
 		}
 		return nil, noTool(name)
 	}
+}
+
+// complete says of a result that nothing more will come, where the protocol that
+// a request is of wants it said.
+func complete(res *toolResult, req *sdk.CallToolRequest) *toolResult {
+	if version, ok := req.Params.Meta[sdk.MetaKeyProtocolVersion].(string); ok && version >= modern {
+		res.ResultType = "complete"
+	}
+	return res
 }
 
 // noTool answers for what does not exist. What a caller may not use is refused

@@ -19,7 +19,10 @@ type teller struct {
 	b         strings.Builder
 }
 
-func (t *teller) line(format string, args ...any) { fmt.Fprintf(&t.b, format+"\n", args...) }
+func (t *teller) line(format string, args ...any) {
+	fmt.Fprintf(&t.b, format, args...)
+	t.b.WriteByte('\n')
+}
 
 func (t *teller) text() string { return strings.TrimRight(t.b.String(), "\n") }
 

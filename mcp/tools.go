@@ -93,25 +93,25 @@ func (b Brief) reaches(a *action.Action) bool {
 const skillKey = "assent/skill"
 
 // call takes one tool call down the road and tells what came of it.
-func (d *Door) call(ctx context.Context, a *action.Action, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+func (d *Door) call(ctx context.Context, a *action.Action, req *sdk.CallToolRequest) *toolResult {
 	c := callerOf(ctx).call()
-	c.Action, c.Args, c.Client = a.Name, req.Params.Arguments, clientOf(req.ClientInfo())
+	c.Action, c.Args, c.Client = a.Name, req.Params.Arguments, clientOf(req)
 	if declared, given := req.Params.Meta[skillKey]; given {
 		name, text := declared.(string)
 		if !text || len(name) > 200 {
 			return d.result(ctx, a, c, commands.Outcome{
 				Outcome: commands.Refused,
 				Refusal: domain.Refuse("invalid", "`%s` must be the name of a skill.", skillKey),
-			}), nil
+			})
 		}
 		c.Skill = name
 	}
 	out, err := d.do(ctx, c)
 	if err != nil {
 		d.logFault(ctx, c, err)
-		return d.fault(ctx, a, c, err), nil
+		return d.fault(ctx, a, c, err)
 	}
-	return d.result(ctx, a, c, out), nil
+	return d.result(ctx, a, c, out)
 }
 
 // do is the road. A fault on it must not end the process.
@@ -131,12 +131,26 @@ func (d *Door) logFault(ctx context.Context, c commands.Call, err error) {
 	d.logger.ErrorContext(ctx, "a call went wrong", "action", c.Action, "principal", c.Principal.String(), "err", err)
 }
 
-// clientOf is what the program calls itself. It is kept, never believed.
-func clientOf(info *sdk.Implementation) domain.Client {
+// clientOf is what the program calls itself. It is kept, never believed. What is
+// in the request itself the library would take apart anew.
+func clientOf(req *sdk.CallToolRequest) domain.Client {
+	if own, ok := req.Params.Meta[sdk.MetaKeyClientInfo].(map[string]any); ok {
+		name, _ := own["name"].(string)
+		version, _ := own["version"].(string)
+		return client(name, version)
+	}
+	return clientFrom(req.ClientInfo())
+}
+
+func clientFrom(info *sdk.Implementation) domain.Client {
 	if info == nil {
 		return domain.Client{}
 	}
-	return domain.Client{Name: clip(info.Name, 100), Version: clip(info.Version, 100)}
+	return client(info.Name, info.Version)
+}
+
+func client(name, version string) domain.Client {
+	return domain.Client{Name: clip(name, 100), Version: clip(version, 100)}
 }
 
 // clip is text of a stranger, fit for a log line: at most so many bytes, and

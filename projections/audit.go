@@ -202,7 +202,7 @@ func (r auditRow) about(f Fact) auditRow {
 // itself, else what was asked, else what was claimed on the way.
 func rankOf(category string) int {
 	switch category {
-	case "address", "pace":
+	case "address", "command", "pace":
 		return 1
 	case proposal.Kind.Category, conduct.Kind.Category:
 		return 2

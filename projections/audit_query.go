@@ -119,7 +119,7 @@ func (s *Store) Trace(ctx context.Context, workspace string, act domain.ID, afte
 		return nil, err
 	}
 	var traces []Trace
-	err := s.ask(ctx, "what an action did", func(a asking) error {
+	err := s.glance(ctx, "what an action did", func(a asking) error {
 		r, _, err := byKey[auditRow](a, "audit", workspace, string(act))
 		traces = r.Traces
 		return err

@@ -90,6 +90,7 @@ var items = Projection[itemRow]{
 		number("pending", itemRow.pending),
 		text("collection", func(r itemRow) string { return r.Content.collection() }),
 		text("slug", func(r itemRow) string { return r.Content.slug() }),
+		text("locale", func(r itemRow) string { return r.Content.locale() }),
 		text("address", func(r itemRow) string { return r.Address }),
 		number("rev", func(r itemRow) domain.Version { return r.Rev }),
 		number("live", func(r itemRow) domain.Version { return r.Live }),
@@ -304,6 +305,19 @@ func (c content) collection() string {
 		return ""
 	}
 	return c.Article.Collection
+}
+
+// locale is the language that was given; empty for the site's own.
+func (c content) locale() string {
+	switch {
+	case c.Article != nil:
+		return c.Article.Locale
+	case c.Page != nil:
+		return c.Page.Locale
+	case c.Site != nil:
+		return c.Site.Locale
+	}
+	return ""
 }
 
 func (c content) slug() string {

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -76,17 +77,15 @@ func (s *Store) Sites(ctx context.Context, workspace string, p action.Page) (lis
 	}
 	list = []Site{}
 	err = s.ask(ctx, "sites", func(a asking) error {
-		f := query(`SELECT doc FROM {items} WHERE workspace = ? AND kind = 'site' AND status <> 'removed'`, workspace)
-		f.up("created", c)
-		rows, more, err := pageOf(a, f, c, p, createdAt, all)
-		for _, r := range rows {
-			v, err := a.site(workspace, r)
-			if err != nil {
-				return err
-			}
-			list = append(list, v)
-		}
-		next = more
+		f := query(`SELECT `+siteColumns+` FROM {items} i WHERE i.workspace = ? AND i.kind = 'site' AND i.status <> 'removed'`, workspace)
+		f.up("i.created", c)
+		var last domain.Version
+		var pending int
+		rows, more, err := pageOf(a, f, c, p, createdAt, func(r itemRow) bool {
+			list = append(list, siteFrom(r, last, pending))
+			return true
+		}, &last, &pending)
+		list, next = list[:len(rows)], more // without the one that shows that there are more
 		return err
 	})
 	return list, next, err
@@ -96,13 +95,19 @@ func createdAt(r itemRow) int64 { return int64(r.Created) }
 
 // Site gives one site's settings, or is refused not-found.
 func (s *Store) Site(ctx context.Context, workspace, handle string) (v Site, err error) {
-	err = s.ask(ctx, "a site", func(a asking) error {
-		r, err := a.open(workspace, handle)
+	err = s.glance(ctx, "a site", func(a asking) error {
+		var last domain.Version
+		var pending int
+		f := query(`SELECT `+siteColumns+` FROM {items} i WHERE i.workspace = ? AND i.key = ?`, workspace, key(workspace, handle))
+		r, found, err := one[itemRow](a, f, &last, &pending)
 		if err != nil {
 			return err
 		}
-		v, err = a.site(workspace, r)
-		return err
+		if !found || !r.isSite() {
+			return noSite(handle)
+		}
+		v = siteFrom(r, last, pending)
+		return nil
 	})
 	return v, err
 }
@@ -110,34 +115,34 @@ func (s *Store) Site(ctx context.Context, workspace, handle string) (v Site, err
 // open is the row of a site that exists, or a refusal.
 func (a asking) open(workspace, handle string) (itemRow, error) {
 	r, found, err := byKey[itemRow](a, "items", workspace, handle)
-	if err == nil && (!found || !r.Exists || r.Kind != site.Kind.Category) {
-		err = domain.Refuse("not-found", "There is no site %q. List the sites to find its handle.", place.Clip(handle))
+	if err == nil && (!found || !r.isSite()) {
+		err = noSite(handle)
 	}
 	return r, err
 }
 
-func (a asking) site(workspace string, r itemRow) (Site, error) {
+func (r itemRow) isSite() bool { return r.Exists && r.Kind == site.Kind.Category }
+
+func noSite(handle string) error {
+	return domain.Refuse("not-found", "There is no site %q. List the sites to find its handle.", place.Clip(handle))
+}
+
+// siteColumns are a site's row, its last publish and how many things are
+// pending on it.
+const siteColumns = `i.doc,
+	(SELECT COALESCE(MAX(p.publish), 0) FROM {publishes} p WHERE p.workspace = i.workspace AND p.site = i.id),
+	(SELECT COUNT(*) FROM {items} n WHERE n.workspace = i.workspace AND n.site = i.id AND n.pending = 1)`
+
+func siteFrom(r itemRow, last domain.Version, pending int) Site {
 	st := *r.Content.Site
 	v := Site{
-		ID: r.ID, Title: st.Title, Tagline: st.Tagline, Locale: st.Locale, Menu: st.Menu, Theme: st.Theme,
-		Rev: r.Rev, Live: r.Live, Status: r.status(), Address: "/", Updated: r.Updated,
-	}
-	if v.Menu == nil {
-		v.Menu = []site.Link{}
-	}
-	last, err := a.lastPublish(workspace, r.ID)
-	if err != nil {
-		return v, err
+		ID: r.ID, Title: st.Title, Tagline: st.Tagline, Locale: st.Locale, Menu: some(st.Menu), Theme: st.Theme,
+		Rev: r.Rev, Live: r.Live, Status: r.status(), Address: "/", Updated: r.Updated, Pending: pending,
 	}
 	if last > 0 {
 		v.Published = publishName(last)
 	}
-	counts, err := rowsOf[int](a.ctx, a.tx, a.store.sql(`SELECT COUNT(*) FROM {items} WHERE workspace = $1 AND site = $2 AND pending = 1`), workspace, r.ID)
-	if err != nil {
-		return v, err
-	}
-	v.Pending = counts[0]
-	return v, nil
+	return v
 }
 
 // Pages lists a site's pages in the draft, oldest first.
@@ -158,7 +163,7 @@ func (s *Store) Pages(ctx context.Context, workspace string, args page.ListArgs)
 			return strings.HasPrefix(r.Content.Page.Path, args.Prefix)
 		})
 		for _, r := range rows {
-			list = append(list, pageFrom(r, on, ""))
+			list = append(list, pageFrom(r, on.Content.locale(), ""))
 		}
 		next = more
 		return err
@@ -180,20 +185,21 @@ func (s *Store) Page(ctx context.Context, workspace string, args page.GetArgs) (
 	default:
 		return v, domain.Refuse("invalid", "Name the page: its id, or its site and path.")
 	}
-	err = s.ask(ctx, "a page", func(a asking) error {
-		r, on, body, err := a.item(workspace, page.Kind.Category, which)
+	err = s.glance(ctx, "a page", func(a asking) error {
+		r, locale, body, err := a.item(workspace, page.Kind.Category, which)
 		if err == nil {
-			v = pageFrom(r, on, body)
+			v = pageFrom(r, locale, body)
 		}
 		return err
 	})
 	return v, err
 }
 
-func pageFrom(r, on itemRow, body string) Page {
+// pageFrom is a page as it is shown; locale is its site's.
+func pageFrom(r itemRow, locale, body string) Page {
 	p := *r.Content.Page
 	return Page{
-		ID: r.ID, Site: p.Site, Locale: localeOn(on, p.Locale), Path: p.Path, Title: p.Title, Body: body, Meta: p.Meta,
+		ID: r.ID, Site: p.Site, Locale: cmp.Or(p.Locale, locale), Path: p.Path, Title: p.Title, Body: body, Meta: p.Meta,
 		Rev: r.Rev, Live: r.Live, Status: r.status(), Address: servedAt(r), Updated: r.Updated,
 	}
 }
@@ -216,7 +222,7 @@ func (s *Store) Articles(ctx context.Context, workspace string, args article.Lis
 		keep := wanted(args, &body)
 		rows, more, err := pageOf(a, articlesLike(workspace, args, c), c, args.Page, createdAt, keep, &body)
 		for _, r := range rows {
-			list = append(list, articleFrom(r, on, ""))
+			list = append(list, articleFrom(r, on.Content.locale(), ""))
 		}
 		next = more
 		return err
@@ -273,47 +279,38 @@ func (s *Store) Article(ctx context.Context, workspace string, args article.GetA
 	default:
 		return v, domain.Refuse("invalid", "Name the article: its id, or its site and slug.")
 	}
-	err = s.ask(ctx, "an article", func(a asking) error {
-		r, on, body, err := a.item(workspace, article.Kind.Category, which)
+	err = s.glance(ctx, "an article", func(a asking) error {
+		r, locale, body, err := a.item(workspace, article.Kind.Category, which)
 		if err == nil {
-			v = articleFrom(r, on, body)
+			v = articleFrom(r, locale, body)
 		}
 		return err
 	})
 	return v, err
 }
 
-// item is one row of a kind with its site's and its body, or a refusal.
-func (a asking) item(workspace, kind string, which filter) (r, on itemRow, body string, err error) {
-	f := query(`SELECT i.doc, v.body FROM {items} i
+// item is one row of a kind with its site's language and its body, or a
+// refusal.
+func (a asking) item(workspace, kind string, which filter) (r itemRow, locale, body string, err error) {
+	f := query(`SELECT i.doc, v.body, COALESCE(s.locale, '') FROM {items} i
 		JOIN {versions} v ON v.workspace = i.workspace AND v.item = i.id AND v.version = i.rev
+		LEFT JOIN {items} s ON s.key = i.workspace || '/' || i.site
 		WHERE i.workspace = ? AND i.kind = ??`, workspace, kind, which)
-	r, found, err := one[itemRow](a, f, &body)
-	if err != nil {
-		return r, on, "", err
+	r, found, err := one[itemRow](a, f, &body, &locale)
+	if err == nil && !found {
+		err = domain.Refuse("not-found", "There is no such %s. List them to find its id.", kind)
 	}
-	if !found {
-		return r, on, "", domain.Refuse("not-found", "There is no such %s. List them to find its id.", kind)
-	}
-	on, _, err = byKey[itemRow](a, "items", workspace, r.Site)
-	return r, on, body, err
+	return r, locale, body, err
 }
 
-func articleFrom(r, on itemRow, body string) Article {
+// articleFrom is an article as it is shown; locale is its site's.
+func articleFrom(r itemRow, locale, body string) Article {
 	a := *r.Content.Article
 	return Article{
-		ID: r.ID, Site: a.Site, Collection: a.Collection, Locale: localeOn(on, a.Locale), Slug: a.Slug,
+		ID: r.ID, Site: a.Site, Collection: a.Collection, Locale: cmp.Or(a.Locale, locale), Slug: a.Slug,
 		Title: a.Title, Summary: a.Summary, Body: body, Tags: some(a.Tags), Authors: some(a.Authors), Date: a.Date, Meta: a.Meta,
 		Rev: r.Rev, Live: r.Live, Status: r.status(), Address: servedAt(r), Updated: r.Updated,
 	}
-}
-
-// localeOn is an item's language: its own, else that of its site.
-func localeOn(on itemRow, own string) string {
-	if own == "" && on.Content.Site != nil {
-		return on.Content.Site.Locale
-	}
-	return own
 }
 
 // servedAt is where an item would be served; where it still is, when it was

@@ -63,7 +63,7 @@ func (s *Store) Waiting(ctx context.Context, ws string, asker domain.Principal) 
 
 // Proposal gives one proposal in full, or is refused not-found.
 func (s *Store) Proposal(ctx context.Context, ws, id string) (p Proposal, err error) {
-	err = s.ask(ctx, "a proposal", func(a asking) error {
+	err = s.glance(ctx, "a proposal", func(a asking) error {
 		r, found, err := byKey[inboxRow](a, "inbox", ws, id)
 		if err == nil && !found {
 			err = domain.Refuse("not-found", "There is no such proposal. List the proposals to find its id.")
@@ -117,7 +117,7 @@ func (r agentRow) full() Agent {
 
 // Agent gives one agent, or is refused not-found.
 func (s *Store) Agent(ctx context.Context, ws, id string) (v Agent, err error) {
-	err = s.ask(ctx, "an agent", func(a asking) error {
+	err = s.glance(ctx, "an agent", func(a asking) error {
 		r, found, err := byKey[agentRow](a, "agents", ws, id)
 		if err == nil && !found {
 			err = domain.Refuse("not-found", "There is no such %s. List them to find its id.", agent.Kind.Category)
@@ -142,7 +142,7 @@ func (s *Store) People(ctx context.Context, ws string) (list []Seat, err error) 
 
 // Role is a person's role, empty for who has no seat.
 func (s *Store) Role(ctx context.Context, ws, person string) (role policy.Role, err error) {
-	err = s.ask(ctx, "a seat", func(a asking) error {
+	err = s.glance(ctx, "a seat", func(a asking) error {
 		r, _, err := byKey[seatRow](a, "people", ws, person)
 		role = r.Role
 		return err
@@ -153,7 +153,7 @@ func (s *Store) Role(ctx context.Context, ws, person string) (role policy.Role, 
 // Workspace gives a workspace's rules; those that nobody touched are the zero
 // value, which stands for the defaults.
 func (s *Store) Workspace(ctx context.Context, ws string) (rules workspace.Workspace, err error) {
-	err = s.ask(ctx, "a workspace", func(a asking) error {
+	err = s.glance(ctx, "a workspace", func(a asking) error {
 		rules, _, err = byKey[workspace.Workspace](a, "settings", ws, workspace.ID)
 		return err
 	})

@@ -14,10 +14,11 @@ import (
 	"assent/domain/action"
 )
 
-// asking is one read transaction: everything asked in it is of one position.
+// asking is one question: everything asked in it is of one position, because it
+// is one read transaction or one statement.
 type asking struct {
 	ctx   context.Context //nolint:containedctx // lives as long as one question
-	tx    *sql.Tx
+	tx    *sql.Tx         // nil: one statement
 	store *Store
 }
 
@@ -28,13 +29,28 @@ func (s *Store) ask(ctx context.Context, what string, answer func(asking) error)
 		return fmt.Errorf("read %s: %w", what, err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
-	if err := answer(asking{ctx, tx, s}); err != nil {
-		if no := (*domain.Refusal)(nil); errors.As(err, &no) {
-			return no
-		}
-		return fmt.Errorf("read %s: %w", what, err)
+	return told(what, answer(asking{ctx, tx, s}))
+}
+
+// glance answers a question that is one statement over a few rows. That sees
+// one position by itself, and it is over before anybody could call it off: a
+// transaction and goroutines that watch the context would cost more than it.
+func (s *Store) glance(ctx context.Context, what string, answer func(asking) error) error {
+	if err := ctx.Err(); err != nil {
+		return told(what, err)
 	}
-	return nil
+	return told(what, answer(asking{ctx: context.WithoutCancel(ctx), store: s}))
+}
+
+// told is an answer's error: what could not be read, or a refusal as it is.
+func told(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if no := (*domain.Refusal)(nil); errors.As(err, &no) {
+		return no
+	}
+	return fmt.Errorf("read %s: %w", what, err)
 }
 
 // docs reads the documents of a query whose first column is one, until keep
@@ -76,7 +92,11 @@ func (a asking) query(text string, args ...any) (*sql.Rows, error) {
 			_ = stmt.Close() // another was faster
 		}
 	}
-	return a.tx.StmtContext(a.ctx, kept.(*sql.Stmt)).QueryContext(a.ctx, args...)
+	stmt := kept.(*sql.Stmt)
+	if a.tx != nil {
+		stmt = a.tx.StmtContext(a.ctx, stmt)
+	}
+	return stmt.QueryContext(a.ctx, args...)
 }
 
 // one is the first document of a query.

@@ -48,27 +48,34 @@ type Status struct {
 	Position   domain.Position `json:"position,string"`
 	FoldedAt   time.Time       `json:"foldedAt,omitzero"` // when this process last folded something
 	Halt       *Halt           `json:"halt,omitempty"`
+	Stuck      error           `json:"-"` // what keeps them from getting on; nil while nothing does
 }
 
 // Status says how far the read models are, and where they stand still if they do.
 func (s *Store) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Status{s.generation, s.seen, s.folded, s.halt}
+	return Status{s.generation, s.seen, s.folded, s.halt, s.stuck}
 }
 
 // Wait returns when the read models have seen a position. The error is the
-// context's, or the *Halt that keeps them from ever getting there.
+// context's, or what keeps them from getting there: a *Halt, or the fault that
+// ended Run last.
 func (s *Store) Wait(ctx context.Context, position domain.Position) error {
 	for {
 		s.mu.Lock()
-		seen, halt, moved := s.seen, s.halt, s.moved
+		seen, halt, stuck, moved := s.seen, s.halt, s.stuck, s.moved
+		if s.strange {
+			seen = -1 // it may be of another log
+		}
 		s.mu.Unlock()
 		switch {
 		case seen >= position:
 			return nil
 		case halt != nil:
 			return halt
+		case stuck != nil:
+			return stuck
 		}
 		select {
 		case s.wanted <- struct{}{}: // somebody is waiting: do not gather any longer
@@ -92,6 +99,14 @@ func (s *Store) Wait(ctx context.Context, position domain.Position) error {
 // the log has there, are of another log: they are emptied and folded again.
 func (s *Store) Run(ctx context.Context, log Source) error {
 	s.turn(func() { s.halt = nil })
+	err := s.run(ctx, log)
+	if ctx.Err() == nil {
+		s.turn(func() { s.stuck = err })
+	}
+	return err
+}
+
+func (s *Store) run(ctx context.Context, log Source) error {
 	if err := s.recognise(ctx, log); err != nil {
 		return err
 	}
@@ -106,6 +121,9 @@ func (s *Store) Run(ctx context.Context, log Source) error {
 		if n > 0 {
 			continue
 		}
+		if s.Status().Stuck != nil {
+			s.turn(func() { s.stuck = nil }) // it got on after all
+		}
 		if err := more(ctx, log, s.Status().Position); err != nil {
 			return fmt.Errorf("follow the log: %w", err)
 		}
@@ -115,7 +133,7 @@ func (s *Store) Run(ctx context.Context, log Source) error {
 
 // gathering is how long events may gather before they are folded together, as
 // long as nobody waits for them: one transaction then serves many.
-const gathering = 10 * time.Millisecond
+const gathering = 25 * time.Millisecond
 
 // gather returns when somebody waits, or after a moment.
 func (s *Store) gather(ctx context.Context) {
@@ -152,6 +170,7 @@ func (s *Store) recognise(ctx context.Context, log Source) error {
 		return fmt.Errorf("read the log: %w", err)
 	}
 	if len(last) == 1 && last[0].Position == s.seen && last[0].ID == s.event {
+		s.turn(func() { s.strange = false })
 		return nil
 	}
 	return s.empty(ctx)
@@ -175,7 +194,7 @@ func (s *Store) empty(ctx context.Context) error {
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("empty the read models: %w", err)
 	}
-	s.turn(func() { s.seen, s.event = 0, "" })
+	s.turn(func() { s.seen, s.event, s.strange = 0, "", false })
 	return nil
 }
 
@@ -204,6 +223,9 @@ func (s *Store) advance(ctx context.Context, log Source) (int, error) {
 // one transaction. When one cannot be folded, those before it are written and
 // the error is a *Halt.
 func (s *Store) apply(ctx context.Context, records []domain.Record) error {
+	// A portion is soon done, and a statement that can be called off costs a
+	// goroutine that watches.
+	ctx = context.WithoutCancel(ctx)
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("write the read models: %w", err)
@@ -412,19 +434,17 @@ func (b *batch) saveRow(ctx context.Context, t table, key string, r row) error {
 
 // checkpoint is where the next portion begins.
 func (b *batch) checkpoint(ctx context.Context) error {
-	_, err := b.tx.ExecContext(ctx, `UPDATE checkpoint SET position = $1, event = $2 WHERE one = 1`, int64(b.last.Position), string(b.last.ID))
+	_, err := b.tx.StmtContext(ctx, b.store.move).ExecContext(ctx, int64(b.last.Position), string(b.last.ID))
 	return err
 }
 
 // alone makes sure that the tables are where this store left them: whoever
 // comes second on the same database fails here, before folding anything twice.
 func (b *batch) alone(ctx context.Context) error {
-	at, err := rowsOf[domain.Position](ctx, b.tx, `SELECT position FROM checkpoint WHERE one = 1 AND generation = $1`, b.store.generation)
-	if err != nil {
-		return err
-	}
-	if len(at) != 1 || at[0] != b.store.seen {
+	var at domain.Position
+	err := b.tx.StmtContext(ctx, b.store.here).QueryRowContext(ctx, b.store.generation).Scan(&at)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && at != b.store.seen {
 		return errors.New("somebody else folds into the same read models")
 	}
-	return nil
+	return err
 }

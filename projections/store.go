@@ -35,16 +35,19 @@ type Store struct {
 	tables     []table
 	statements map[string]statements
 	body       *sql.Stmt // a version with its body
+	here, move *sql.Stmt // where the checkpoint is, and putting it elsewhere
 
 	asked sync.Map // text of a question → its *sql.Stmt
 
-	mu     sync.Mutex
-	seen   domain.Position
-	event  domain.ID // at seen
-	folded time.Time
-	halt   *Halt
-	moved  chan struct{} // closed when seen or halt change
-	wanted chan struct{} // holds one when somebody waits
+	mu      sync.Mutex
+	seen    domain.Position
+	event   domain.ID // at seen
+	folded  time.Time
+	halt    *Halt
+	strange bool          // not yet known to be of the log that Run follows
+	stuck   error         // what ended Run last, until it gets on
+	moved   chan struct{} // closed when seen or halt change
+	wanted  chan struct{} // holds one when somebody waits
 }
 
 // statements are how a table is read and written, one row at a time.
@@ -97,6 +100,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	if err := tx.Commit(); err != nil {
 		return err
 	}
+	s.strange = s.seen > 0
 	s.statements = map[string]statements{}
 	for _, t := range s.all() {
 		st, err := s.statementsOf(ctx, t)
@@ -105,8 +109,19 @@ func (s *Store) prepare(ctx context.Context) error {
 		}
 		s.statements[t.name] = st
 	}
-	s.body, err = s.write.PrepareContext(ctx, s.sql(`SELECT doc, body FROM {versions} WHERE key = $1`))
-	return err
+	for _, p := range []struct {
+		into  **sql.Stmt
+		query string
+	}{
+		{&s.body, `SELECT doc, body FROM {versions} WHERE key = $1`},
+		{&s.here, `SELECT position FROM checkpoint WHERE one = 1 AND generation = $1`},
+		{&s.move, `UPDATE checkpoint SET position = $1, event = $2 WHERE one = 1`},
+	} {
+		if *p.into, err = s.write.PrepareContext(ctx, s.sql(p.query)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Store) all() []table { return append([]table{s.states}, s.tables...) }

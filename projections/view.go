@@ -90,7 +90,7 @@ func itemFrom(r versionRow, body string) Item {
 
 // Item gives an item at a version, or is refused not-found.
 func (s *Store) Item(ctx context.Context, workspace, id string, version domain.Version) (it Item, err error) {
-	err = s.ask(ctx, "a version", func(a asking) error {
+	err = s.glance(ctx, "a version", func(a asking) error {
 		it, err = a.version(workspace, id, version)
 		return err
 	})

@@ -34,6 +34,11 @@ func (a accounts) SignIn(ctx context.Context, email, password string) (httpapi.S
 	return httpapi.Seat{Workspace: p.Workspace, Person: p.ID}, err
 }
 
+func (a accounts) SignInTo(ctx context.Context, workspace, email, password string) (httpapi.Seat, error) {
+	p, err := a.vault.SignInTo(ctx, workspace, email, password)
+	return httpapi.Seat{Workspace: p.Workspace, Person: p.ID}, err
+}
+
 func (a accounts) MintLink(ctx context.Context, link httpapi.Link, until time.Time) (string, error) {
 	return a.vault.MintLink(ctx, link.Workspace, string(link.Purpose), link.Person, until)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"assent/commands"
@@ -49,8 +50,8 @@ func (r reader) bind(answers commands.Answers, signer *httpapi.Signer) {
 	commands.Bind(answers, site.Versions, reading(r, r.versionList))
 	commands.Bind(answers, site.Compare, reading(r, r.compare))
 	commands.Bind(answers, site.Preview, reading(r, func(ctx context.Context, who commands.Asker, a site.PreviewArgs) (commands.Answer, error) {
-		if _, err := r.rows.SiteAt(ctx, who.Workspace, a); visible(who, a.Site, err) != nil {
-			return commands.Answer{}, visible(who, a.Site, err)
+		if err := r.mayPreview(ctx, who, a); err != nil {
+			return commands.Answer{}, err
 		}
 		url, token, expires, err := signer.Create(who.Workspace, a, r.clock())
 		return commands.Answer{Preview: preview{url, token, expires}}, err
@@ -67,14 +68,15 @@ func (r reader) bind(answers commands.Answers, signer *httpapi.Signer) {
 	commands.Bind(answers, agent.Whoami, reading(r, r.whoami))
 }
 
-// reading answers once the read models have seen what the asker has.
+// reading answers once the read models have seen what the asker has, or cannot
+// get there: reads go on when nothing can be written.
 func reading[A any](r reader, f func(context.Context, commands.Asker, A) (commands.Answer, error)) func(context.Context, commands.Asker, A) (commands.Answer, error) {
 	return func(ctx context.Context, who commands.Asker, a A) (commands.Answer, error) {
 		waiting, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		if err := r.rows.Wait(waiting, who.Head); err != nil {
+		if err := r.rows.Wait(waiting, who.Head); err != nil && ctx.Err() != nil {
 			return commands.Answer{}, err
-		}
+		} // when they cannot get on, what they have is better than nothing
 		return f(ctx, who, a)
 	}
 }
@@ -82,11 +84,16 @@ func reading[A any](r reader, f func(context.Context, commands.Asker, A) (comman
 // visible keeps an agent that is for one site from reading another: hidden and
 // missing answer alike.
 func visible(who commands.Asker, on string, err error) error {
+	if no, meant := errors.AsType[*domain.Refusal](err); meant && no.Code == "not-found" && who.Agent != nil && who.Agent.Site != "" {
+		return hidden
+	}
 	if err == nil && who.Agent != nil && who.Agent.Site != "" && on != "" && on != who.Agent.Site {
-		return domain.Refuse("not-found", "There is nothing of that name. List what there is to find its id.")
+		return hidden
 	}
 	return err
 }
+
+var hidden = domain.Refuse("not-found", "There is nothing of that name. List what there is to find its id.")
 
 func onlySite(who commands.Asker, sites []projections.Site) []projections.Site {
 	kept := []projections.Site{}
@@ -96,6 +103,21 @@ func onlySite(who commands.Asker, sites []projections.Site) []projections.Site {
 		}
 	}
 	return kept
+}
+
+// mayPreview lets an agent look at what it could read itself: not at another's
+// proposal, and not at another site than its own.
+func (r reader) mayPreview(ctx context.Context, who commands.Asker, a site.PreviewArgs) error {
+	if err := visible(who, a.Site, nil); err != nil {
+		return err
+	}
+	if a.Proposal != "" && who.Principal.IsAgent() {
+		if _, err := r.ownProposal(ctx, who, proposal.Which{Proposal: a.Proposal}); err != nil {
+			return err
+		}
+	}
+	_, err := r.rows.SiteAt(ctx, who.Workspace, a)
+	return err
 }
 
 // preview is where a site can be looked at.

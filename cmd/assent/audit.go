@@ -34,7 +34,7 @@ type auditQuery struct {
 
 // Run prints the list.
 func (c *auditCmd) Run(e *env) error {
-	at, err := enter(e.ctx, e.Data)
+	at, err := enter(e.ctx, e.Data, false)
 	if err != nil {
 		return err
 	}

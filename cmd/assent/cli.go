@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"assent/commands"
+	"assent/commands/eventlog/chain"
 	"assent/domain"
 )
 
@@ -107,6 +108,10 @@ func exitCode(out io.Writer, err error) int {
 			fmt.Fprintln(out, "assent:", e.says)
 		}
 		return e.code
+	}
+	if broken, ok := errors.AsType[*chain.Broken](err); ok {
+		fmt.Fprintln(out, "assent:", broken)
+		return exitFound
 	}
 	if no, ok := errors.AsType[*domain.Refusal](err); ok {
 		fmt.Fprintf(out, "assent: %s (%s)\n", no.Reason, no.Code)

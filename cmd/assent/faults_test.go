@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 
 	"assent/commands"
 	"assent/commands/eventlog/sqlite"
+	"assent/domain"
 	"assent/httpapi"
 )
 
@@ -256,6 +258,132 @@ func TestTwoCreatorsOfOneAddress(t *testing.T) {
 	if ends["done"] != 1 || ends["refused taken"] != many-1 {
 		t.Errorf("it ended %v", ends)
 	}
+}
+
+// TestOneCommandAskedManyTimesAtOnce: one id is carried out once, and everybody
+// hears the same answer, whether it was done or waits.
+func TestOneCommandAskedManyTimesAtOnce(t *testing.T) {
+	p, _ := servedWith(t, func(l commands.Log) commands.Log { return l })
+	p.owner(t, "ana", "home")
+	p.agent(t, "bot", "ana", "edits", nil)
+	made := p.act(t, "bot", "article.create", map[string]any{"site": "main", "slug": "menu", "title": "Menu", "body": ""})
+	for name, ask := range map[string]func(i int) commands.Outcome{
+		"a new article": func(i int) commands.Outcome {
+			return p.act(t, "bot", "article.create", map[string]any{"site": "main", "slug": "seeds-" + strconv.Itoa(i), "title": "Seeds", "body": "", "command_id": "create-" + strconv.Itoa(i)})
+		},
+		"an edit": func(i int) commands.Outcome {
+			return p.act(t, "bot", "article.update", map[string]any{"article": made.Target.ID, "title": "Menu " + strconv.Itoa(i), "command_id": "edit-" + strconv.Itoa(i)})
+		},
+		"a publish that waits": func(i int) commands.Outcome {
+			return p.act(t, "bot", "site.publish", map[string]any{"site": "main", "command_id": "publish-" + strconv.Itoa(i)})
+		},
+	} {
+		for round := range 10 {
+			var all sync.WaitGroup
+			outs := make([]commands.Outcome, 4)
+			for i := range outs {
+				all.Go(func() { outs[i] = ask(round) })
+			}
+			all.Wait()
+			for _, out := range outs {
+				if out.Refusal != nil || out.Action != outs[0].Action || out.Position != outs[0].Position || out.Target == nil || *out.Target != *outs[0].Target {
+					t.Fatalf("%s: %+v beside %+v", name, out, outs[0])
+				}
+			}
+		}
+	}
+}
+
+// TestFinishedByTwo: a desk and a finisher that carry the same approval out at
+// once do it once, and nobody hears of a fault.
+func TestFinishedByTwo(t *testing.T) {
+	p, s := servedWith(t, func(l commands.Log) commands.Log { return l })
+	p.owner(t, "ana", "home")
+	p.agent(t, "bot", "ana", "manual", nil)
+	stop := make(chan struct{})
+	var tending sync.WaitGroup
+	tending.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if err := s.road.TendOnce(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	for i := range 30 {
+		held := p.act(t, "bot", "article.create", map[string]any{"site": "main", "slug": "n" + strconv.Itoa(i), "title": "N", "body": ""})
+		var proposal commands.Held
+		if err := respell(held.Proposal, &proposal); err != nil {
+			t.Fatal(err)
+		}
+		if out := p.approve(t, "ana", proposal.ID, ""); out.Outcome != commands.Done && out.Outcome != commands.Idle {
+			t.Errorf("%d: %+v", i, out)
+		}
+	}
+	close(stop)
+	tending.Wait()
+	done := map[domain.ID]int{}
+	for _, row := range p.audit(t, "ana") {
+		if row.Action == "article.create" && row.Outcome != commands.Waiting {
+			done[row.ID]++
+			if row.Outcome != commands.Done {
+				t.Errorf("%s ended %s", row.ID, row.Outcome)
+			}
+		}
+	}
+	if len(done) != 30 {
+		t.Errorf("%d of 30 were carried out", len(done))
+	}
+}
+
+// TestAnAgentForOneSiteSeesNothingElse: what is on another site and what is
+// nowhere answer alike.
+func TestAnAgentForOneSiteSeesNothingElse(t *testing.T) {
+	p, _ := servedWith(t, func(l commands.Log) commands.Log { return l })
+	p.owner(t, "ana", "home")
+	p.agent(t, "bot", "ana", "edits", nil)
+	p.act(t, "ana", "site.create", map[string]any{"site": "second", "title": "Second"})
+	there := p.act(t, "ana", "article.create", map[string]any{"site": "second", "slug": "menu", "title": "Menu", "body": ""})
+	p.must(t, "ana", "PATCH", "/agents/"+agentOf(t, p, "bot"), map[string]any{"site": "main"}, nil)
+	const nowhere = "art_06g0examp1e000000000000000"
+	for name, ask := range map[string]func(id string) commands.Outcome{
+		"article.get": func(id string) commands.Outcome { return p.act(t, "bot", "article.get", map[string]any{"article": id}) },
+		"article.update": func(id string) commands.Outcome {
+			return p.act(t, "bot", "article.update", map[string]any{"article": id, "title": "X"})
+		},
+		"article.remove": func(id string) commands.Outcome {
+			return p.act(t, "bot", "article.remove", map[string]any{"article": id})
+		},
+		"version.list": func(id string) commands.Outcome { return p.act(t, "bot", "version.list", map[string]any{"item": id}) },
+		"site.publish": func(id string) commands.Outcome {
+			return p.act(t, "bot", "site.publish", map[string]any{"site": "main", "items": []any{map[string]any{"id": id}}})
+		},
+		"preview.create": func(id string) commands.Outcome {
+			return p.act(t, "bot", "preview.create", map[string]any{"site": "main", "items": []any{map[string]any{"id": id}}})
+		},
+	} {
+		hidden, missing := ask(there.Target.ID), ask(nowhere)
+		if hidden.Refusal == nil || missing.Refusal == nil || *hidden.Refusal != *missing.Refusal || hidden.Verdict != nil {
+			t.Errorf("%s: hidden %+v, missing %+v", name, hidden.Refusal, missing.Refusal)
+		}
+	}
+}
+
+func agentOf(t *testing.T, p *overHTTP, name string) string {
+	t.Helper()
+	var list struct{ Items []httpapi.Agent }
+	p.must(t, "ana", "GET", "/agents", nil, &list)
+	for _, a := range list.Items {
+		if a.Name == name {
+			return a.ID
+		}
+	}
+	t.Fatalf("no agent %s in %+v", name, list)
+	return ""
 }
 
 // TestNoNamesInTheLog: who people are, what agents are called and what

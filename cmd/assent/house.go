@@ -38,6 +38,7 @@ type house struct {
 	road     *commands.Road
 	desk     *commands.Desk
 	signer   *httpapi.Signer // of previews
+	cut      domain.Position // where the log ended once, if it ends earlier now
 	clock    func() time.Time
 
 	lock    *flock.Flock
@@ -64,7 +65,11 @@ func (p plan) filled() plan {
 	}
 	if p.log == nil {
 		p.log = func(ctx context.Context, path string, clock func() time.Time) (commands.Log, error) {
-			return sqlite.Open(ctx, path, clock)
+			l, err := sqlite.Open(ctx, path, clock)
+			if err != nil {
+				return nil, err // and not a log that is nil inside
+			}
+			return l, nil
 		}
 	}
 	return p
@@ -98,7 +103,7 @@ func (p plan) open(ctx context.Context) (_ *house, err error) {
 }
 
 func (h *house) open(ctx context.Context, p plan) (err error) {
-	if h.secret, err = secretOf(filepath.Join(h.dir, "secret")); err != nil {
+	if h.secret, err = secretOf(h.dir); err != nil {
 		return err
 	}
 	words, err := catalogue.Words()
@@ -109,14 +114,27 @@ func (h *house) open(ctx context.Context, p plan) (err error) {
 		return err
 	}
 	kinds := catalogue.Kinds()
-	if h.log, err = p.log(ctx, filepath.Join(h.dir, "log.db"), p.clock); err != nil {
+	l, err := p.log(ctx, filepath.Join(h.dir, "log.db"), p.clock)
+	if err != nil {
 		return err
 	}
+	h.log = l
 	if h.people, err = vault.Open(ctx, filepath.Join(h.dir, "people.db"), h.secret, append(p.vault, vault.WithClock(p.clock))...); err != nil {
+		return err
+	}
+	if err := h.belongTogether(ctx); err != nil {
+		return err
+	}
+	if err := private(filepath.Join(h.dir, "read.db")); err != nil {
 		return err
 	}
 	if h.rows, err = projections.Open(ctx, filepath.Join(h.dir, "read.db"), words, kinds, p.clock); err != nil {
 		return err
+	}
+	if head, err := h.log.Head(ctx); err != nil {
+		return err
+	} else if seen := h.rows.Status().Position; seen > head.Position {
+		h.cut = seen
 	}
 	h.answers = commands.Answers{}
 	h.road = commands.NewRoad(commands.Parts{
@@ -141,6 +159,29 @@ func (h *house) open(ctx context.Context, p plan) (err error) {
 
 // reader is the read models as the doors ask them.
 func (h *house) reader() reader { return reader{h, accounts{h.people, h.clock}} }
+
+// belongTogether refuses an empty log beside people: it was put away or cut,
+// and a server on it would let the next comer become the owner.
+func (h *house) belongTogether(ctx context.Context) error {
+	head, err := h.log.Head(ctx)
+	if err != nil || head.Position > 0 {
+		return err
+	}
+	people, err := h.people.Any(ctx)
+	if err == nil && people {
+		err = fmt.Errorf("the log in %s is empty, but there are people in people.db: put the right log.db back, or begin in another folder", h.dir)
+	}
+	return err
+}
+
+// private makes a file for its owner's eyes only, unless it is there.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chmod(0o600), f.Close())
+}
 
 // start lets the read models follow the log and finishes what was left.
 func (h *house) start(p plan) {
@@ -207,13 +248,18 @@ func (h *house) Close() error {
 	return errors.Join(append(errs, h.lock.Unlock())...)
 }
 
-// secretOf reads the server's secret, and makes it on the first start.
-func secretOf(path string) ([]byte, error) {
+// secretOf reads the server's secret, and makes it on the first start: never
+// beside people whose keys were wrapped with another.
+func secretOf(dir string) ([]byte, error) {
+	path := filepath.Join(dir, "secret")
 	if elsewhere := os.Getenv("ASSENT_SECRET_FILE"); elsewhere != "" {
 		path = elsewhere
 	}
 	secret, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, "people.db")); err == nil {
+			return nil, fmt.Errorf("the secret %s is missing, and people.db was made with it: put it back", path)
+		}
 		secret = make([]byte, vault.SecretSize)
 		if _, err := rand.Read(secret); err != nil {
 			return nil, err

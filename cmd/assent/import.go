@@ -36,7 +36,7 @@ func (c *importCmd) Run(e *env) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	at, err := enter(e.ctx, e.Data)
+	at, err := enter(e.ctx, e.Data, true)
 	if err != nil {
 		return err
 	}

@@ -185,22 +185,10 @@ func join(ctx context.Context, dir string) (local, error) {
 	return j, conn.Close()
 }
 
-// dial reaches the socket, which may be a moment later than the lock.
+// dial reaches the socket.
 func (j *joined) dial(ctx context.Context) (net.Conn, error) {
-	var d net.Dialer
-	retry := time.NewTicker(20 * time.Millisecond)
-	defer retry.Stop()
-	for until := time.Now().Add(3 * time.Second); ; {
-		conn, err := d.DialContext(ctx, "unix", socketOf(j.dir))
-		if err == nil || time.Now().After(until) {
-			return conn, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-retry.C:
-		}
-	}
+	d := net.Dialer{Timeout: 3 * time.Second}
+	return d.DialContext(ctx, "unix", socketOf(j.dir))
 }
 
 // ask sends one request and hears every answer to it.

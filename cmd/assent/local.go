@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/user"
+	"path/filepath"
+	"time"
 
 	"assent/commands"
 	"assent/domain"
@@ -45,16 +48,35 @@ type localCaller struct {
 	Group     domain.ID   `json:"group,omitempty"` // what several calls belong to
 }
 
-// enter takes a data folder, or joins the server that has it.
-func enter(ctx context.Context, dir string) (local, error) {
-	h, err := plan{dir: dir, url: defaultURL}.open(ctx)
-	if errors.Is(err, errServed) {
-		return join(ctx, dir)
+// turns is how long a command waits for another one that has the folder.
+const turns = 10 * time.Second
+
+// enter takes a data folder, or joins the server that has it. A command that
+// only looks does not make a folder.
+func enter(ctx context.Context, dir string, anew bool) (local, error) {
+	if _, err := os.Stat(filepath.Join(dir, "log.db")); err != nil && !anew {
+		return nil, fmt.Errorf("there is no data in %s: %w", dir, err)
 	}
-	if err != nil {
-		return nil, err
+	retry := time.NewTicker(50 * time.Millisecond)
+	defer retry.Stop()
+	for until := time.Now().Add(turns); ; {
+		h, err := plan{dir: dir, url: defaultURL}.open(ctx)
+		if err == nil {
+			return &alone{house: h}, nil
+		}
+		if !errors.Is(err, errServed) {
+			return nil, err
+		}
+		j, err := join(ctx, dir)
+		if err == nil || time.Now().After(until) {
+			return j, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-retry.C: // another command, not a server: it will be done soon
+		}
 	}
-	return &alone{house: h}, nil
 }
 
 // alone is a local process in a house of its own.
@@ -146,14 +168,8 @@ func (h *house) personBehind(ctx context.Context, who localCaller) (string, erro
 		settings, err := h.rows.Workspace(ctx, who.Workspace)
 		return settings.Founder, err
 	}
-	p, err := h.people.PersonByEmail(ctx, who.As)
-	if err != nil {
-		return "", err
-	}
-	if p.Workspace != who.Workspace {
-		return "", domain.Refuse("not-found", "Nobody of that email has a seat here.")
-	}
-	return p.ID, nil
+	p, err := h.people.PersonByEmail(ctx, who.Workspace, who.As)
+	return p.ID, err
 }
 
 func argsOf(args any) (json.RawMessage, error) {

@@ -28,7 +28,7 @@ func (c *mcpCmd) Run(e *env) error {
 			return domain.Refuse("invalid", "There is no `%s` to be given.", s)
 		}
 	}
-	at, err := enter(e.ctx, e.Data)
+	at, err := enter(e.ctx, e.Data, true)
 	if err != nil {
 		return err
 	}

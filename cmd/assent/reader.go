@@ -157,6 +157,17 @@ func (r reader) Proposals(ctx context.Context, ws string, statuses ...proposal.S
 	return append(waiting, rest...), nil
 }
 
+// ProposalPage is a page of proposals, newest first.
+func (r reader) ProposalPage(ctx context.Context, ws string, status proposal.Status, cursor string, limit int) (httpapi.ProposalPage, error) {
+	r.catchUp(ctx)
+	list, next, err := r.rows.Proposals(ctx, ws, projections.ProposalArgs{Status: string(status), Page: action.Page{Cursor: cursor, Limit: limit}})
+	page := httpapi.ProposalPage{Items: make([]httpapi.Proposal, len(list)), Next: next}
+	for i, p := range list {
+		page.Items[i] = proposalRow(p)
+	}
+	return page, err
+}
+
 func (r reader) Proposal(ctx context.Context, ws, id string) (httpapi.Proposal, error) {
 	r.catchUp(ctx)
 	p, err := r.rows.Proposal(ctx, ws, id)
@@ -189,16 +200,31 @@ func (r reader) Agents(ctx context.Context, ws string) ([]httpapi.Agent, error) 
 			return nil, err
 		}
 		for _, a := range list {
-			row := httpapi.Agent{ID: a.ID, Person: a.Person, Mode: string(a.Mode), Scopes: a.Scopes, Site: a.Site, Confirm: a.Confirm, Paused: a.Paused, Made: a.Created, Last: a.LastSeen, Keys: []httpapi.Key{}}
-			for _, k := range a.Keys {
-				row.Keys = append(row.Keys, httpapi.Key{ID: k.ID, Mode: string(k.Mode), Scopes: k.Scopes, Expires: k.Expires, Revoked: k.Revoked})
-			}
-			rows = append(rows, row)
+			rows = append(rows, agentRow(a))
 		}
 		if cursor = next; cursor == "" {
 			return rows, nil
 		}
 	}
+}
+
+// AgentPage is a page of agents, oldest first.
+func (r reader) AgentPage(ctx context.Context, ws, cursor string, limit int) (httpapi.AgentPage, error) {
+	r.catchUp(ctx)
+	list, next, err := r.rows.Agents(ctx, ws, action.Page{Cursor: cursor, Limit: limit})
+	page := httpapi.AgentPage{Items: make([]httpapi.Agent, len(list)), Next: next}
+	for i, a := range list {
+		page.Items[i] = agentRow(a)
+	}
+	return page, err
+}
+
+func agentRow(a projections.Agent) httpapi.Agent {
+	row := httpapi.Agent{ID: a.ID, Person: a.Person, Mode: string(a.Mode), Scopes: a.Scopes, Site: a.Site, Confirm: a.Confirm, Paused: a.Paused, Made: a.Created, Last: a.LastSeen, Keys: []httpapi.Key{}}
+	for _, k := range a.Keys {
+		row.Keys = append(row.Keys, httpapi.Key{ID: k.ID, Mode: string(k.Mode), Scopes: k.Scopes, Expires: k.Expires, Revoked: k.Revoked})
+	}
+	return row
 }
 
 func (r reader) People(ctx context.Context, ws string) ([]httpapi.Seated, error) {
@@ -316,18 +342,15 @@ func shownItem(it projections.Item) render.Item {
 	}
 }
 
-// Writable is nil when the log takes appends: one that only checks.
-func (r reader) Writable(ctx context.Context) error {
-	_, err := r.log.Append(ctx, commands.Write{Stream: domain.Stream{Category: "workspace", Workspace: "ready", ID: "check"}})
-	return err
-}
+// Writable is nil when the log takes appends.
+func (r reader) Writable(ctx context.Context) error { return r.road.Writable(ctx) }
 
 // Behind is how many events the read models have not seen.
 func (r reader) Behind(ctx context.Context) (int64, error) {
 	head, err := r.log.Head(ctx)
 	status := r.rows.Status()
-	if status.Halt != nil {
-		return 0, status.Halt
+	if status.Stuck != nil {
+		return 0, status.Stuck
 	}
 	return int64(head.Position - status.Position), err
 }

@@ -15,6 +15,7 @@ import (
 
 	"assent/commands"
 	"assent/domain"
+	"assent/domain/person"
 	"assent/domain/site"
 	"assent/httpapi"
 	"assent/mcp"
@@ -136,29 +137,32 @@ func (s *server) doors(c *serveCmd) error {
 	return nil
 }
 
-// prepare makes what is there from the start: each workspace's site main. A
-// set-up that was interrupted is finished.
+// prepare makes what is there from the start, the site main, and finishes a
+// set-up that was interrupted. It looks first: a start leaves no trace when
+// there is nothing to do, and seats nobody who has had a seat before.
 func (s *server) prepare(ctx context.Context) error {
 	for _, ws := range s.workspaces {
 		settings, err := s.rowsNow(ctx, ws)
 		if err != nil {
 			return err
 		}
-		if settings.Founder != "" {
-			if _, err := s.Seat(ctx, ws, settings.Founder); err != nil {
+		if id := settings.Founder; id != "" {
+			seats, err := s.log.ReadStream(ctx, domain.Stream{Category: person.Kind.Category, Workspace: ws, ID: id}, 0)
+			if err == nil && len(seats) == 0 {
+				_, err = s.Seat(ctx, ws, id)
+			}
+			if err != nil {
 				return err
 			}
 		}
-		if ws != defaultWorkspace {
-			continue
-		}
-		call := commands.Call{Workspace: ws, Principal: domain.Principal{Kind: domain.KindSystem, ID: "setup"}}
-		_, err = s.must(ctx, call, site.Create, site.CreateArgs{Which: site.Which{Site: "main"}, Title: "Main"})
-		if err != nil && !errors.Is(err, domain.Refuse("taken", "")) {
-			return err
-		}
 	}
-	return nil
+	main := domain.Stream{Category: site.Kind.Category, Workspace: defaultWorkspace, ID: "main"}
+	if made, err := s.log.ReadStream(ctx, main, 0); err != nil || len(made) > 0 {
+		return err
+	}
+	call := commands.Call{Workspace: main.Workspace, Principal: domain.Principal{Kind: domain.KindSystem, ID: "setup"}}
+	_, err := s.must(ctx, call, site.Create, site.CreateArgs{Which: site.Which{Site: main.ID}, Title: "Main"})
+	return err
 }
 
 // greet says where everything is, with a set-up link for each workspace that

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"assent/commands/eventlog/chain"
 	"assent/domain"
 )
 
@@ -15,7 +17,7 @@ type verifyCmd struct{}
 
 // Run checks and says what it found.
 func (*verifyCmd) Run(e *env) error {
-	at, err := enter(e.ctx, e.Data)
+	at, err := enter(e.ctx, e.Data, false)
 	if err != nil {
 		return err
 	}
@@ -26,15 +28,30 @@ func (*verifyCmd) Run(e *env) error {
 		events = total
 		draw(int(done), int(total))
 	})
-	if err = errors.Join(err, at.Close()); err != nil {
-		return err
+	if closed := at.Close(); err == nil {
+		err = closed
 	}
 	if e.JSON {
-		_, err = fmt.Fprintf(e.out, "{\"ok\":true,\"events\":%d}\n", events)
-	} else {
-		_, err = fmt.Fprintf(e.out, "verify: ok, %d events in %s\n", events, time.Since(started).Round(time.Millisecond))
+		return e.result(err, events)
 	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(e.out, "verify: ok, %d events in %s\n", events, time.Since(started).Round(time.Millisecond))
 	return err
+}
+
+// result is what verify found, as one JSON value.
+func (e *env) result(found error, events domain.Position) error {
+	r := struct {
+		OK     bool            `json:"ok"`
+		Events domain.Position `json:"events"`
+		Found  string          `json:"found,omitempty"`
+	}{found == nil, events, ""}
+	if found != nil {
+		r.Found = found.Error()
+	}
+	return errors.Join(json.NewEncoder(e.out).Encode(r), found)
 }
 
 // verifier is a log that can check its own chain.
@@ -48,5 +65,12 @@ func (h *house) Verify(ctx context.Context, progress func(done, total domain.Pos
 	if !ok {
 		return domain.Refuse("unsupported", "This log keeps no chain of its own.")
 	}
-	return v.Verify(ctx, progress)
+	if h.cut > 0 {
+		return ended{exitFound, fmt.Sprintf("the log is broken: it once reached position %d and its end is missing", h.cut)}
+	}
+	err := v.Verify(ctx, progress)
+	if broken, found := errors.AsType[*chain.Broken](err); found {
+		return ended{exitFound, broken.Error()}
+	}
+	return err
 }

@@ -13,7 +13,8 @@ import (
 type Person struct{ Workspace, ID, Name, Email string }
 
 // AddPerson adds somebody under an id of the caller's making. An email belongs
-// to one person in the whole vault, however it is spelled: else taken.
+// to one person in a workspace, however it is spelled: else taken. Of other
+// workspaces the answer tells nothing; one human may sit in several.
 func (v *Vault) AddPerson(ctx context.Context, p Person) error {
 	name, err := cleanName(p.Name)
 	if err != nil {
@@ -39,15 +40,16 @@ func (v *Vault) AddPerson(ctx context.Context, p Person) error {
 
 // Person finds somebody by id; not-found for nobody and for the erased.
 func (v *Vault) Person(ctx context.Context, workspace, id string) (Person, error) {
-	p, _, err := v.find(ctx, `p.workspace = $1 AND p.id = $2`, workspace, id)
-	return p, orNobody(err)
+	return v.find(ctx, `p.workspace = $1 AND p.id = $2`, workspace, id)
 }
 
-// PersonByEmail finds somebody by any spelling of their email; not-found for
-// nobody.
-func (v *Vault) PersonByEmail(ctx context.Context, email string) (Person, error) {
-	p, _, err := v.findEmail(ctx, email)
-	return p, orNobody(err)
+// PersonByEmail finds somebody of a workspace by any spelling of their email;
+// not-found for nobody.
+func (v *Vault) PersonByEmail(ctx context.Context, workspace, email string) (Person, error) {
+	if tooLong(email) {
+		return Person{}, nobody()
+	}
+	return v.find(ctx, `p.workspace = $1 AND p.email_key = $2`, workspace, emailKey(email))
 }
 
 // SetPassword gives a person a password of MinPassword to MaxPassword bytes.
@@ -67,27 +69,82 @@ func (v *Vault) SetPassword(ctx context.Context, workspace, person, password str
 	})
 }
 
-// SignIn finds the person who has this email and this password. The refusal
-// is unauthorised whichever is wrong, after the same work.
+// hashesATry bounds what one try to sign in costs.
+const hashesATry = 8
+
+// SignIn finds the person who has this email and this password. Several
+// workspaces may hold the email; of those who chose a password, the first one
+// in the order of their ids whose password it is comes in. Ids sort by the
+// time they were made, so whoever was there before stays first, and no later
+// account can come between: who has one password in two workspaces comes to
+// the older one, and only the oldest hashesATry are looked at.
+//
+// The refusal is unauthorised whichever is wrong, after the work of at least
+// one hash.
 func (v *Vault) SignIn(ctx context.Context, email, password string) (Person, error) {
+	return v.signIn(ctx, email, password, `p.email_key = $1`)
+}
+
+// SignInTo is SignIn to one workspace.
+func (v *Vault) SignInTo(ctx context.Context, workspace, email, password string) (Person, error) {
+	return v.signIn(ctx, email, password, `p.email_key = $1 AND p.workspace = $3`, workspace)
+}
+
+func (v *Vault) signIn(ctx context.Context, email, password, condition string, args ...any) (Person, error) {
 	wrong := domain.Refuse("unauthorised", "The email or the password is not right.")
 	if len(password) > MaxPassword {
 		return Person{}, wrong
 	}
-	p, hash, err := v.findEmail(ctx, email)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if tooLong(email) {
+		email = "" // which nobody has
+	}
+	holders, err := v.holders(ctx, condition, append([]any{emailKey(email), hashesATry}, args...)...)
+	if err != nil {
 		return Person{}, fault("sign in", err)
 	}
-	ok, stale, err := v.passwords.check(ctx, password, hash)
-	switch {
-	case err != nil:
-		return Person{}, fault("check a password", err)
-	case !ok:
-		return Person{}, wrong
-	case stale:
-		return p, v.rehash(ctx, p, password, hash)
+	if holders == nil {
+		holders = []holder{{}} // nobody, which takes a hash to find out
 	}
-	return p, nil
+	for _, h := range holders {
+		ok, stale, err := v.passwords.check(ctx, password, h.hash)
+		switch {
+		case err != nil:
+			return Person{}, fault("check a password", err)
+		case !ok:
+			continue
+		case stale:
+			return h.Person, v.rehash(ctx, h.Person, password, h.hash)
+		}
+		return h.Person, nil
+	}
+	return Person{}, wrong
+}
+
+// holder is a person and the hash of their password.
+type holder struct {
+	Person
+	hash string
+}
+
+// holders are the people with a password for whom a condition holds, in the
+// order of their ids; at most $2.
+func (v *Vault) holders(ctx context.Context, condition string, args ...any) (list []holder, err error) {
+	rows, err := v.read.QueryContext(ctx, `
+		SELECT p.workspace, p.id, n.name, p.email, p.password
+		FROM person p JOIN name n ON n.workspace = p.workspace AND n.id = p.id
+		WHERE `+condition+` AND p.password IS NOT NULL ORDER BY p.id, p.workspace LIMIT $2`, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var h holder
+		if err := rows.Scan(&h.Workspace, &h.ID, &h.Name, &h.Email, &h.hash); err != nil {
+			return nil, err
+		}
+		list = append(list, h)
+	}
+	return list, rows.Err()
 }
 
 // rehash moves a password to today's cost, unless it was changed meanwhile.
@@ -143,21 +200,21 @@ func (v *Vault) Names(ctx context.Context, workspace string, ids ...string) (map
 	return names, fault("read names", rows.Err())
 }
 
-func (v *Vault) findEmail(ctx context.Context, email string) (Person, string, error) {
-	if len(email) > 2*maxText { // nobody has it, and folding a megabyte is work for nothing
-		return Person{}, "", sql.ErrNoRows
-	}
-	return v.find(ctx, `p.email_key = $1`, emailKey(email))
-}
+// tooLong says that nobody has this email: folding a megabyte is work for
+// nothing.
+func tooLong(email string) bool { return len(email) > 2*maxText }
 
-// find is the one person a condition holds for, and their password's hash, if
-// they have one.
-func (v *Vault) find(ctx context.Context, condition string, args ...any) (p Person, hash string, err error) {
-	err = v.read.QueryRowContext(ctx, `
-		SELECT p.workspace, p.id, n.name, p.email, COALESCE(p.password, '')
+// find is the one person a condition holds for.
+func (v *Vault) find(ctx context.Context, condition string, args ...any) (Person, error) {
+	var p Person
+	err := v.read.QueryRowContext(ctx, `
+		SELECT p.workspace, p.id, n.name, p.email
 		FROM person p JOIN name n ON n.workspace = p.workspace AND n.id = p.id
-		WHERE `+condition, args...).Scan(&p.Workspace, &p.ID, &p.Name, &p.Email, &hash)
-	return p, hash, err
+		WHERE `+condition, args...).Scan(&p.Workspace, &p.ID, &p.Name, &p.Email)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Person{}, nobody()
+	}
+	return p, fault("find a person", err)
 }
 
 func putName(ctx context.Context, tx *sql.Tx, workspace, id, name string) error {
@@ -179,9 +236,6 @@ func orRefuse(result sql.Result, err error, code, reason string) error {
 	return err
 }
 
-func orNobody(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return domain.Refuse("not-found", "There is nobody like that.")
-	}
-	return fault("find a person", err)
+func nobody() *domain.Refusal {
+	return domain.Refuse("not-found", "There is nobody like that here.")
 }

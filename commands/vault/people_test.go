@@ -2,6 +2,7 @@ package vault_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -25,7 +26,9 @@ func TestPeopleAreFoundInTheirWorkspaceOnly(t *testing.T) {
 	}
 	_, err := v.Person(t.Context(), "away", bob.ID)
 	refused(t, err, "not-found")
-	_, err = v.PersonByEmail(t.Context(), "nobody@example.org")
+	_, err = v.PersonByEmail(t.Context(), "home", "nobody@example.org")
+	refused(t, err, "not-found")
+	_, err = v.PersonByEmail(t.Context(), "away", bob.Email)
 	refused(t, err, "not-found")
 }
 
@@ -35,15 +38,87 @@ func TestAnEmailIsTheSameHoweverItIsSpelled(t *testing.T) {
 	for _, spelled := range []string{
 		"rené.straße@example.org", "RENE\u0301.STRASSE@EXAMPLE.ORG", "Rene\u0301.straSSe@example.ORG",
 	} {
-		p, err := v.PersonByEmail(t.Context(), spelled)
+		p, err := v.PersonByEmail(t.Context(), "home", spelled)
 		if err != nil || p.Email != "René.Straße@Example.org" {
 			t.Errorf("%q finds %v, %v", spelled, p, err)
 		}
-		refused(t, v.AddPerson(t.Context(), vault.Person{Workspace: "away", ID: "per_2", Name: "B", Email: spelled}), "taken")
+		refused(t, v.AddPerson(t.Context(), vault.Person{Workspace: "home", ID: "per_2", Name: "B", Email: spelled}), "taken")
 	}
 	refused(t, v.AddPerson(t.Context(), vault.Person{Workspace: "home", ID: "per_1", Name: "C", Email: "c@example.org"}), "taken")
 	if names, _ := v.Names(t.Context(), "home", "per_1"); names["per_1"] != "A" {
 		t.Error("a refused person changed another one's name")
+	}
+}
+
+// twin is ada in another workspace: the same email, somebody else's id.
+var twin = vault.Person{Workspace: "away", ID: "per_twin", Name: "A. L.", Email: "ADA@example.org"}
+
+func TestAnEmailOfOneWorkspaceIsFreeInAnother(t *testing.T) {
+	v := withPeople(t)
+	must(t, v.AddPerson(t.Context(), twin))
+	for _, want := range []vault.Person{ada, twin} {
+		got, err := v.PersonByEmail(t.Context(), want.Workspace, "ada@EXAMPLE.org")
+		must(t, err)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	must(t, v.Erase(t.Context(), "away", twin.ID))
+	if _, err := v.PersonByEmail(t.Context(), "home", ada.Email); err != nil {
+		t.Errorf("erasing one forgets the other: %v", err)
+	}
+}
+
+func TestOfTwinsTheOneWhosePasswordItIsSignsIn(t *testing.T) {
+	v := withPeople(t)
+	must(t, v.AddPerson(t.Context(), twin))
+	signsIn := func(password string, want vault.Person) {
+		t.Helper()
+		if got, err := v.SignIn(t.Context(), ada.Email, password); err != nil || got != want {
+			t.Errorf("%q signs %v in, %v; want %v", password, got, err, want)
+		}
+	}
+	must(t, v.SetPassword(t.Context(), "away", twin.ID, "another horse battery"))
+	signsIn("another horse battery", twin) // ada was invited and has no password yet
+	must(t, v.SetPassword(t.Context(), "home", ada.ID, password))
+	signsIn(password, ada)
+	signsIn("another horse battery", twin)
+	_, err := v.SignIn(t.Context(), ada.Email, "neither horse battery")
+	refused(t, err, "unauthorised")
+
+	must(t, v.SetPassword(t.Context(), "away", twin.ID, password))
+	signsIn(password, ada) // per_ada comes before per_twin
+	if got, err := v.SignInTo(t.Context(), "away", ada.Email, password); err != nil || got != twin {
+		t.Errorf("away, %v signs in, %v", got, err)
+	}
+	_, err = v.SignInTo(t.Context(), "elsewhere", ada.Email, password)
+	refused(t, err, "unauthorised")
+	_, err = v.SignInTo(t.Context(), "", ada.Email, password)
+	refused(t, err, "unauthorised")
+}
+
+func TestOneTryToSignInLooksAtTheOldestEightOnly(t *testing.T) {
+	v := open(t, newPath(t))
+	add := func(n int) vault.Person {
+		t.Helper()
+		p := vault.Person{Workspace: fmt.Sprintf("w%02d", 99-n), ID: fmt.Sprintf("per_%02d", n), Name: "Ada", Email: ada.Email}
+		must(t, v.AddPerson(t.Context(), p))
+		return p
+	}
+	for n := range 10 {
+		add(n) // ten invitations that nobody accepted
+	}
+	for n := 10; n < 19; n++ {
+		p := add(n)
+		own := fmt.Sprintf("the password of %d", n)
+		must(t, v.SetPassword(t.Context(), p.Workspace, p.ID, own))
+		got, err := v.SignIn(t.Context(), ada.Email, own)
+		if n < 18 && (err != nil || got != p) {
+			t.Errorf("the %d. signs in as %v, %v", n, got, err)
+		}
+		if n == 18 {
+			refused(t, err, "unauthorised")
+		}
 	}
 }
 

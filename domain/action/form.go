@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"assent/domain"
+	"assent/domain/vocab"
 )
 
 // Command is one call's arguments, read and checked, apart from what every
@@ -135,13 +136,16 @@ func (a *Action) Parse(raw json.RawMessage) (Command, error) {
 }
 
 func (f form) read(own, common map[string]json.RawMessage, c *Command) error {
-	text, err := json.Marshal(common)
-	if err != nil {
-		return err
+	if len(common) > 0 {
+		text, err := json.Marshal(common)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(text, &c.Common); err != nil {
+			return err
+		}
 	}
-	if err := json.Unmarshal(text, &c.Common); err != nil {
-		return err
-	}
+	var err error
 	if c.Raw, err = Canonical(own); err != nil {
 		return err
 	}
@@ -154,7 +158,7 @@ func (f form) read(own, common map[string]json.RawMessage, c *Command) error {
 // Canonical spells a value as JSON in one way: keys sorted, numbers as they
 // came. What is compared, filed and run again is always spelt so.
 func Canonical(value any) (json.RawMessage, error) {
-	text, err := json.Marshal(value)
+	text, err := vocab.Text(value)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +168,7 @@ func Canonical(value any) (json.RawMessage, error) {
 	if err := dec.Decode(&v); err != nil {
 		return nil, err
 	}
-	return json.Marshal(v)
+	return vocab.Text(v)
 }
 
 func clip(s string) string {

@@ -61,6 +61,10 @@ func KindOf[S domain.State, E domain.Event[S, E]](category, prefix string, words
 // path in the same append. Neither is given when nothing is to be claimed.
 type Placed interface{ Place() (site, path string) }
 
+// Sound is a state that not every history may lead to. Whatever way leads
+// there, a decision or an undo, is refused when it is not sound.
+type Sound interface{ Sound() error }
+
 // Titled is a state with a name people call it by.
 type Titled interface{ Called() string }
 

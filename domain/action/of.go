@@ -103,6 +103,10 @@ type Filler interface {
 	Filled(pending []Named) any
 }
 
+// Pinner is implemented by arguments that may leave a version to be the latest:
+// the road names it, once it knows, before anything is decided.
+type Pinner interface{ Pinned(Known) any }
+
 // Named is one thing at one version.
 type Named struct {
 	ID      string

@@ -73,7 +73,7 @@ func (w *walker) value() error {
 	case '[':
 		return w.array()
 	case '"':
-		_, err := w.text()
+		_, _, err := w.pass()
 		return err
 	}
 	return w.scalar()
@@ -151,6 +151,9 @@ func (w *walker) place() string {
 // fold spells a key as encoding/json compares it: not only its case, also the
 // long s and the Kelvin sign are letters like any other there.
 func fold(key string) string {
+	if !strings.ContainsFunc(key, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return strings.ToUpper(key) // what follows comes to the same
+	}
 	return strings.Map(func(r rune) rune {
 		for {
 			next := unicode.SimpleFold(r)
@@ -164,11 +167,27 @@ func fold(key string) string {
 
 // text passes over a string and gives its value.
 func (w *walker) text() (string, error) {
+	raw, plain, err := w.pass()
+	if err != nil {
+		return "", err
+	}
+	if plain {
+		return string(raw[1 : len(raw)-1]), nil
+	}
+	var s string
+	err = json.Unmarshal(raw, &s)
+	return s, err
+}
+
+// pass passes over a string, and says whether it is plain: without escapes.
+func (w *walker) pass() (raw []byte, plain bool, err error) {
 	start := w.at
+	plain = true
 	for w.at++; w.data[w.at] != '"'; w.at++ {
 		if w.data[w.at] != '\\' {
 			continue
 		}
+		plain = false
 		w.at++
 		if w.data[w.at] != 'u' {
 			continue
@@ -180,14 +199,12 @@ func (w *walker) text() (string, error) {
 		}
 		paired := bytes.HasPrefix(w.data[w.at+1:], []byte(`\u`)) && utf16.DecodeRune(unit, w.unit(w.at+3)) != utf8.RuneError
 		if !paired {
-			return "", malformed("%s holds half of a character (a lone surrogate)", w.place())
+			return nil, false, malformed("%s holds half of a character (a lone surrogate)", w.place())
 		}
 		w.at += 6
 	}
 	w.at++
-	var s string
-	err := json.Unmarshal(w.data[start:w.at], &s)
-	return s, err
+	return w.data[start:w.at], plain, nil
 }
 
 // unit is the four hex digits of an escape.

@@ -10,6 +10,7 @@ import (
 
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/vocab"
 )
 
 func TestStrict(t *testing.T) {
@@ -117,7 +118,7 @@ func FuzzStrict(f *testing.F) {
 			return
 		}
 		value := decode(t, text)
-		again, err := json.Marshal(value)
+		again, err := vocab.Text(value)
 		if err != nil {
 			t.Fatalf("%q cannot be written again: %v", text, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"assent/domain/address"
 	"assent/domain/agent"
 	"assent/domain/article"
+	"assent/domain/command"
 	"assent/domain/conduct"
 	"assent/domain/live"
 	"assent/domain/page"
@@ -47,6 +48,6 @@ func Words() (*vocab.Vocabulary, error) {
 func all() []action.Kind {
 	return []action.Kind{
 		article.Kind, page.Kind, site.Kind, live.Kind, address.Kind,
-		workspace.Kind, person.Kind, agent.Kind, proposal.Kind, conduct.Kind,
+		workspace.Kind, person.Kind, agent.Kind, proposal.Kind, conduct.Kind, command.Kind,
 	}
 }

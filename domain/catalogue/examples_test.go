@@ -8,6 +8,7 @@ import (
 	"assent/domain/address"
 	"assent/domain/agent"
 	"assent/domain/article"
+	"assent/domain/command"
 	"assent/domain/conduct"
 	"assent/domain/live"
 	"assent/domain/page"
@@ -45,11 +46,12 @@ var histories = map[string][]any{
 	"site": {
 		site.Created{Title: "The garden club", Tagline: "Growing since 1974", Locale: "en", Menu: []site.Link{{Label: "About", Path: "/about"}}, Theme: map[string]any{"accent": "#2f6f4f"}},
 		site.Updated{Title: new("Garden club"), Tagline: new(""), Locale: new("de"), Menu: &[]site.Link{}, Theme: &map[string]any{"font": "serif"}},
-		site.Closed{},
-		site.Reopened{},
 	},
 	"live": {
 		live.Published{Items: []live.Item{{ID: "art_1", Version: 3, Address: "/posts/menu"}, {ID: "main", Version: 1}, {ID: "page_1"}}},
+	},
+	"command": {
+		command.Given{Target: "article/art_1"},
 	},
 	"address": {
 		address.Taken{Holder: "article-home/art_1"},

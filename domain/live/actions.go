@@ -38,6 +38,17 @@ func (p PublishArgs) Target() string { return p.Site }
 // Words are the note: kept with the action, sealed, like any reason.
 func (p PublishArgs) Words() string { return p.Note }
 
+// Pinned names the version of every item that was left to be the latest.
+func (p PublishArgs) Pinned(known action.Known) any {
+	p.Items = slices.Clone(p.Items)
+	for i, w := range p.Items {
+		if w.Version == 0 {
+			p.Items[i].Version = int64(known[refOf(w.ID)].Version)
+		}
+	}
+	return p
+}
+
 // Wordless is the rest.
 func (p PublishArgs) Wordless() any {
 	p.Note = ""
@@ -146,17 +157,8 @@ func said(l Live, items []Item, known action.Known) ([]Event, error) {
 	for chunk := range slices.Chunk(items, most) {
 		events = append(events, Published{chunk})
 	}
-	after := domain.Fold(l, events...)
-	at := map[string]string{}
-	for _, id := range slices.Sorted(maps.Keys(after.Items)) {
-		address := after.Items[id].Address
-		if address == "" {
-			continue
-		}
-		if other, twice := at[address]; twice {
-			return nil, domain.Refuse("taken", "%s and %s would both be at %s. Publish them together with the change that moves one of them.", name(other, known), name(id, known), address)
-		}
-		at[address] = id
+	if one, other, at, twice := domain.Fold(l, events...).clash(); twice {
+		return nil, domain.Refuse("taken", "%s and %s would both be at %s. Publish them together with the change that moves one of them.", name(one, known), name(other, known), at)
 	}
 	return events, nil
 }

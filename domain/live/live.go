@@ -33,6 +33,27 @@ func (l Live) Fields() []domain.Field {
 	return fields
 }
 
+// Sound says whether the public would find two things at one address.
+func (l Live) Sound() error {
+	if one, other, at, twice := l.clash(); twice {
+		return domain.Refuse("taken", "%s and %s would both be at %s. Publish a change that moves one of them first.", one, other, at)
+	}
+	return nil
+}
+
+// clash finds two items at one address.
+func (l Live) clash() (one, other, at string, twice bool) {
+	found := map[string]string{}
+	for _, id := range slices.Sorted(maps.Keys(l.Items)) {
+		address := l.Items[id].Address
+		if first, taken := found[address]; taken && address != "" {
+			return first, id, address, true
+		}
+		found[address] = id
+	}
+	return "", "", "", false
+}
+
 // Kind is a site's public state as the road sees it; its id is the site's.
 var Kind = action.KindOf[Live, Event]("live", "", Words)
 

@@ -125,13 +125,14 @@ var Create = action.Of(Kind, create,
 		Class:      action.Content,
 		Scope:      "site:write",
 		Permission: "site.edit",
+		Final:      true,
 	})
 
 func create(s Site, c CreateArgs) ([]Event, error) {
 	if !place.IsHandle(c.Site) {
 		return nil, domain.Refuse("invalid", "%q cannot be a site's handle: use lower-case letters, digits and hyphens, a letter first.", place.Clip(c.Site))
 	}
-	if s.Exists || s.Title != "" {
+	if s.Exists {
 		return nil, domain.Refuse("taken", "There is already a site called %q. Choose another handle.", c.Site)
 	}
 	e := Created{Title: c.Title, Tagline: c.Tagline, Locale: c.Locale, Menu: c.Menu, Theme: c.Theme}

@@ -62,8 +62,6 @@ type Event interface{ domain.Event[Site, Event] }
 var Words = []vocab.Word{
 	vocab.Say[Created]("site.created"),
 	vocab.Say[Updated]("site.updated"),
-	vocab.Say[Closed]("site.closed"),
-	vocab.Say[Reopened]("site.reopened"),
 }
 
 // Created is a site's first fact.
@@ -80,8 +78,9 @@ func (e Created) Evolve(Site) Site {
 	return Site{Exists: true, Title: e.Title, Tagline: e.Tagline, Locale: e.Locale, Menu: e.Menu, Theme: e.Theme}
 }
 
-// Reverse closes what was opened.
-func (e Created) Reverse(Site) Event { return Closed{} }
+// Reverse is nil: by the time somebody thinks better of it, a site may hold
+// others' work.
+func (e Created) Reverse(Site) Event { return nil }
 
 // Updated sets what it names and leaves the rest.
 type Updated struct {
@@ -112,27 +111,3 @@ func (e Updated) Reverse(before Site) Event {
 		Theme:   domain.Was(e.Theme, before.Theme),
 	}
 }
-
-// Closed takes a site back that was only just made.
-type Closed struct{}
-
-// Evolve marks it as gone.
-func (Closed) Evolve(s Site) Site {
-	s.Exists = false
-	return s
-}
-
-// Reverse opens it again.
-func (Closed) Reverse(Site) Event { return Reopened{} }
-
-// Reopened brings a closed site back as it was.
-type Reopened struct{}
-
-// Evolve marks it as there.
-func (Reopened) Evolve(s Site) Site {
-	s.Exists = true
-	return s
-}
-
-// Reverse closes it again.
-func (Reopened) Reverse(Site) Event { return Closed{} }

@@ -20,7 +20,6 @@ func TestCreate(t *testing.T) {
 			Then: []any{site.Created{Title: "Garten", Locale: "de", Menu: menu}},
 		},
 		"taken":                    {Given: []any{garden}, When: site.CreateArgs{Which: which("garden"), Title: "Mine"}, Refused: "taken"},
-		"taken for ever":           {Given: []any{garden, site.Closed{}}, When: site.CreateArgs{Which: which("garden"), Title: "Mine"}, Refused: "taken"},
 		"a handle that cannot be":  {When: site.CreateArgs{Which: which("The Garden"), Title: "A"}, Refused: "invalid"},
 		"without a title":          {When: site.CreateArgs{Which: which("garden")}, Refused: "invalid"},
 		"a language that is none":  {When: site.CreateArgs{Which: which("garden"), Title: "A", Locale: "klingon"}, Refused: "invalid"},
@@ -54,8 +53,6 @@ func TestUpdate(t *testing.T) {
 		"without a title":         {Given: []any{garden}, When: site.UpdateArgs{Which: which("garden"), Title: new("")}, Refused: "invalid"},
 		"without a language":      {Given: []any{garden}, When: site.UpdateArgs{Which: which("garden"), Locale: new("")}, Refused: "invalid"},
 		"no such site":            {When: site.UpdateArgs{Which: which("garden"), Title: new("A")}, Refused: "not-found"},
-		"closed":                  {Given: []any{garden, site.Closed{}}, When: site.UpdateArgs{Which: which("garden"), Title: new("A")}, Refused: "not-found"},
-		"open again as it was":    {Given: []any{garden, site.Closed{}, site.Reopened{}}, When: site.UpdateArgs{Which: which("garden"), Title: new("The garden club")}},
 		"a menu to a kept path":   {Given: []any{garden}, When: site.UpdateArgs{Which: which("garden"), Menu: &[]site.Link{{Label: "A", Path: "/api"}}}, Refused: "invalid"},
 		"a language not spelt so": {Given: []any{garden}, When: site.UpdateArgs{Which: which("garden"), Locale: new("EN")}, Refused: "invalid"},
 	})

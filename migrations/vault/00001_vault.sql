@@ -9,10 +9,11 @@ CREATE TABLE vault (
 CREATE TABLE person (
     workspace TEXT NOT NULL CHECK (workspace <> ''),
     id        TEXT NOT NULL CHECK (id <> ''),
-    email     TEXT NOT NULL,        -- as its owner writes it
-    email_key TEXT NOT NULL UNIQUE, -- as it is compared
-    password  TEXT,                 -- argon2id; none until one is set
-    PRIMARY KEY (workspace, id)
+    email     TEXT NOT NULL, -- as its owner writes it
+    email_key TEXT NOT NULL, -- as it is compared
+    password  TEXT,          -- argon2id; none until one is set
+    PRIMARY KEY (workspace, id),
+    UNIQUE (email_key, workspace) -- in this order: signing in knows only the email
 ) STRICT, WITHOUT ROWID;
 
 -- What people read in place of an id: persons, agents, keys alike.

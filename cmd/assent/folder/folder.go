@@ -82,9 +82,9 @@ type Page struct {
 
 // Skip is a file that was left out, and why.
 type Skip struct {
-	File   string
-	Code   string // one of the Code constants
-	Reason string // a plain sentence
+	File   string `json:"file"`
+	Code   string `json:"code"`   // one of the Code constants
+	Reason string `json:"reason"` // a plain sentence
 }
 
 // Tree is what a folder holds, each list in the byte order of File.

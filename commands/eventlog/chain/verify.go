@@ -17,6 +17,9 @@ type Broken struct {
 
 // Error names the position and what is wrong there.
 func (b *Broken) Error() string {
+	if b.Position == 0 {
+		return "the log is broken: " + b.What
+	}
 	return fmt.Sprintf("the log is broken at position %d: %s", b.Position, b.What)
 }
 

@@ -23,7 +23,7 @@ var (
 	ErrMalformed = errors.New("malformed append")
 	// ErrReused is an append whose event ids are in the log with something
 	// else, or only some of them.
-	ErrReused = errors.New("event ids are used again for something else")
+	ErrReused = commands.ErrReused
 )
 
 // Append is an append in the bytes a log keeps.

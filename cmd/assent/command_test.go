@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ends runs the binary and tells how it ended and what it said.
+func ends(t *testing.T, args ...string) (code int, out, said string) {
+	t.Helper()
+	cmd := command(t.Context(), args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		return failed.ExitCode(), stdout.String(), stderr.String()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return 0, stdout.String(), stderr.String()
+}
+
+func TestHowCommandsEnd(t *testing.T) {
+	good := t.TempDir()
+	if code, _, said := ends(t, "import", "demosite", "--data", good); code != 0 {
+		t.Fatalf("import ended %d: %s", code, said)
+	}
+	copyOf := func(change func(dir string)) string {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
+			t.Fatal(err)
+		}
+		change(dir)
+		return dir
+	}
+	write := func(name, text string) func(string) {
+		return func(dir string) {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	tests := map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"verify":                             {[]string{"verify", "--data", good}, exitDone, ""},
+		"a second import changes nothing":    {[]string{"import", "demosite", "--data", good}, exitDone, ""},
+		"no such command":                    {[]string{"frobnicate"}, exitUsage, "unexpected argument"},
+		"no such folder":                     {[]string{"verify", "--data", filepath.Join(good, "nowhere")}, exitClosed, "there is no data"},
+		"an audit of nothing":                {[]string{"audit", "--data", filepath.Join(good, "nowhere")}, exitClosed, "there is no data"},
+		"a log that is another kind of file": {[]string{"verify", "--data", copyOf(write("log.db", "not a log"))}, exitClosed, "log.db"},
+		"a log that was put away":            {[]string{"verify", "--data", copyOf(func(dir string) { remove(t, dir, "log.db"); write("log.db", "")(dir) })}, exitFound, "its end is missing"},
+		"a secret that was put away":         {[]string{"audit", "--data", copyOf(func(dir string) { remove(t, dir, "secret") })}, exitClosed, "put it back"},
+		"read models that were put away":     {[]string{"audit", "--data", copyOf(func(dir string) { remove(t, dir, "read.db") })}, exitDone, ""},
+		"a person who is not there":          {[]string{"import", "demosite", "--data", good, "--as", "nobody@example.org"}, exitRefused, "not-found"},
+		"an agent who is not there":          {[]string{"mcp", "--data", good, "--agent", "Jane Doe"}, exitRefused, "no such agent"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			code, out, said := ends(t, tt.args...)
+			if code != tt.code || !strings.Contains(said, tt.says) || strings.Contains(said, "goroutine") {
+				t.Errorf("ended %d, want %d\n%s\n%s", code, tt.code, out, said)
+			}
+		})
+	}
+}
+
+func remove(t *testing.T, dir, name string) {
+	t.Helper()
+	for _, end := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(filepath.Join(dir, name+end)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAChangedLogIsFound: verify says so with the exit code of a check.
+func TestAChangedLogIsFound(t *testing.T) {
+	dir := t.TempDir()
+	if code, _, said := ends(t, "import", "demosite", "--data", dir); code != 0 {
+		t.Fatalf("import ended %d: %s", code, said)
+	}
+	path := filepath.Join(dir, "log.db")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := bytes.Replace(text, []byte("Seed potatoes"), []byte("Weed potatoes"), 1)
+	if bytes.Equal(text, changed) {
+		t.Fatal("there was nothing to change")
+	}
+	if err := os.WriteFile(path, changed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, said := ends(t, "verify", "--data", dir, "--json"); code != exitFound || !strings.Contains(out, `"ok":false`) || !strings.Contains(said, "broken at position") {
+		t.Errorf("ended %d\n%s\n%s", code, out, said)
+	}
+}
+
+// TestCommandsTakeTurns: several at once on a folder that nobody serves all
+// come to their end.
+func TestCommandsTakeTurns(t *testing.T) {
+	dir := t.TempDir()
+	if code, _, said := ends(t, "import", "demosite", "--data", dir); code != 0 {
+		t.Fatalf("import ended %d: %s", code, said)
+	}
+	type end struct {
+		code int
+		said string
+	}
+	all := make(chan end, 4)
+	for range cap(all) {
+		go func() {
+			out, err := command(t.Context(), "audit", "--data", dir).CombinedOutput()
+			e := end{0, string(out)}
+			if err != nil {
+				e.code = 1
+			}
+			all <- e
+		}()
+	}
+	for range cap(all) {
+		select {
+		case e := <-all:
+			if e.code != 0 {
+				t.Error(e.said)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("one never ended")
+		}
+	}
+}
+
+// TestFilesAreTheirOwnersOnly: nobody else on the machine reads drafts, people
+// or the log.
+func TestFilesAreTheirOwnersOnly(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "open")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	start(t, dir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			continue // a file that was only there for a moment
+		}
+		if mode := info.Mode().Perm(); mode&0o077 != 0 && e.Name() != "lock" {
+			t.Errorf("%s is %v", e.Name(), mode)
+		}
+	}
+}

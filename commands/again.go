@@ -1,0 +1,130 @@
+package commands
+
+import (
+	"strconv"
+	"strings"
+
+	"assent/domain"
+	"assent/domain/action"
+	"assent/domain/command"
+	"assent/domain/proposal"
+)
+
+// given adds, to what a call with a command id of its caller's own appends,
+// that the id now stands for this. Whoever asks again meets it; of two who ask
+// at once, one does.
+func (t *trip) given(writes []Write, target domain.Stream) ([]Write, error) {
+	if !t.commanded {
+		return writes, nil
+	}
+	e := t.envelope()
+	e.Args = t.cmd.Digest
+	word, revision, data, err := t.road.Words.Spell(command.Given{Target: target.Category + "/" + target.ID})
+	if err != nil {
+		return nil, err
+	}
+	return append(writes, Write{t.commandStream(), 0, []domain.Fresh{{
+		ID: domain.Derive("evt", string(t.id), "given"), Word: word, Revision: revision, Envelope: e, Data: data,
+	}}}), nil
+}
+
+func (t *trip) commandStream() domain.Stream {
+	return t.streamOf(action.Ref{Category: command.Kind.Category, ID: string(t.id)})
+}
+
+// sameCommand gives the first answer to a command that was carried out or
+// filed before. Refused and idle ones leave nothing and are asked anew.
+func (t *trip) sameCommand() error {
+	history, err := t.road.things.history(t.ctx, t.commandStream())
+	if err != nil || len(history) == 0 {
+		return err
+	}
+	t.commanded = false // it stands for what it did; nothing of it is open any more
+	if history[0].Envelope.Args != t.cmd.Digest {
+		return reused
+	}
+	category, id, _ := strings.Cut(history[0].Event.(command.Given).Target, "/")
+	stream := t.streamOf(action.Ref{Category: category, ID: id})
+	if stream.Category == proposal.Kind.Category {
+		return t.sameProposal(stream, history[0].Position)
+	}
+	return t.sameAction(stream, history[0].Position)
+}
+
+// sameAction looks for what this very action already did to a stream, and
+// answers with it. The position is that of the whole append, where it is known.
+func (t *trip) sameAction(stream domain.Stream, position domain.Position) error {
+	history, err := t.road.things.history(t.ctx, stream)
+	if err != nil {
+		return err
+	}
+	first, last := -1, -1
+	for i, h := range history {
+		if h.Envelope.Action == t.id {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	if first < 0 {
+		return nil
+	}
+	before, err := t.action.Kind.Fold(eventsOf(history[:first]))
+	if err != nil {
+		return err
+	}
+	after, err := t.action.Kind.Fold(eventsOf(history[:last+1]))
+	if err != nil {
+		return err
+	}
+	t.stream = stream
+	out := Outcome{
+		Outcome:  Done,
+		Action:   t.id,
+		Position: Position(max(position, history[last].Position)),
+		Target:   t.targetAt(history[last].Version),
+		Changes:  clipLines(domain.Diff(before.Fields(), after.Fields())),
+		Verdict:  history[first].Envelope.Verdict,
+	}
+	if !t.action.Final {
+		out.Undo = &Undo{Until: history[last].At.Add(UndoWindow)}
+	}
+	t.answer = &out
+	return nil
+}
+
+// sameProposal answers a repeated call that was held with its proposal's
+// present state.
+func (t *trip) sameProposal(stream domain.Stream, position domain.Position) error {
+	history, err := t.road.things.history(t.ctx, stream)
+	if err != nil || len(history) == 0 {
+		return err
+	}
+	state, err := proposal.Kind.Fold(eventsOf(history))
+	if err != nil {
+		return err
+	}
+	p := state.(proposal.Proposal)
+	if target, err := domain.ParseStream(p.Calls[0].Target); err == nil {
+		t.stream = target
+	}
+	t.answer = &Outcome{
+		Outcome:  Waiting,
+		Action:   t.id,
+		Position: Position(position),
+		Target:   t.targetAt(p.Card.Reads[0].Version),
+		Changes:  clipLines(linesOf(p.Card.Lines)),
+		Verdict:  history[0].Envelope.Verdict,
+		Proposal: t.held(stream.ID, p.Card, p.Status),
+	}
+	return nil
+}
+
+var reused = domain.Refuse("command-reused", "This command id was used before for something else. Use a new one for a new request.")
+
+// callOf is the id of one call of a proposal when it is carried out, whoever
+// finishes it.
+func callOf(proposal string, part int) domain.ID {
+	return domain.Derive("cmd", proposal, strconv.Itoa(part))
+}
