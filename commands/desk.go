@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"time"
+	"unicode/utf8"
 
 	"assent/domain"
 	"assent/domain/person"
@@ -87,13 +88,16 @@ type Moved struct {
 
 var plainCode = regexp.MustCompile(`^[a-z][a-z-]{0,39}$`)
 
+// maxWords is how many characters of a person's own words are kept.
+const maxWords = 500
+
 // Decline says no. Code and words reach the agent; the words are sealed.
 func (d *Desk) Decline(ctx context.Context, by domain.Person, id, code, words string) (Outcome, error) {
 	return d.decide(ctx, by, "proposal.decline", id, func(dec *decision, p proposal.Proposal, _ domain.Envelope, at thing) (Outcome, error) {
 		if code == "" && words == "" {
 			return Outcome{}, domain.Refuse("invalid", "Say why, so that the agent can do better.")
 		}
-		if len(words) > 500 {
+		if utf8.RuneCountInString(words) > maxWords {
 			return Outcome{}, domain.Refuse("invalid", "Keep the reason under 500 characters.")
 		}
 		if code != "" && !plainCode.MatchString(code) {

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"slices"
+	"unicode/utf8"
 
 	"assent/domain"
 	"assent/domain/action"
@@ -180,8 +181,11 @@ func (u *undoing) write(writes []Write, n int, at thing, back []any, claims []cl
 	if n == 0 {
 		verdict := policy.Ask(policy.Question{Now: u.now, Principal: e.Principal, Action: u.name, Class: action.Content, Scope: "any", Permission: "any", Role: u.role})
 		first.Verdict = &verdict
+		if utf8.RuneCountInString(reason) > maxWords {
+			return nil, 0, domain.Refuse("invalid", "Keep the reason under %d characters.", maxWords)
+		}
 		if reason != "" {
-			sealed, err := u.road.seal(u.ctx, u.by.Workspace(), u.by.ID(), clipText(reason, 500))
+			sealed, err := u.road.seal(u.ctx, u.by.Workspace(), u.by.ID(), reason)
 			if err != nil {
 				return nil, 0, err
 			}

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -27,6 +29,7 @@ type field struct {
 type shape struct {
 	kind   reflect.Kind     // String, Bool, Int, Float64, Slice, Struct or Map
 	limit  int              // bytes of text, or of JSON for anything else; 0: none of its own
+	chars  int              // characters of text, where people count those; 0: not counted
 	enum   []string         // the words allowed
 	item   *shape           // of a list
 	fields map[string]field // of an object whose names are known
@@ -48,6 +51,9 @@ func fieldsOf(t reflect.Type) map[string]field {
 		f := field{name: name, required: options == "", shape: shapeOf(sf.Type)}
 		if tag := sf.Tag.Get("limit"); tag != "" {
 			f.limit, _ = strconv.Atoi(tag)
+		}
+		if tag := sf.Tag.Get("chars"); tag != "" {
+			f.chars, _ = strconv.Atoi(tag)
 		}
 		if words := sf.Tag.Get("enum"); words != "" {
 			f.enum = strings.Split(words, ",")
@@ -81,7 +87,7 @@ func (s shape) bound(p *jsonschema.Schema) {
 		p.Type, p.Types = p.Types[1], nil
 	}
 	if s.kind == reflect.String {
-		p.MaxLength = jsonschema.Ptr(s.limit)
+		p.MaxLength = jsonschema.Ptr(cmp.Or(s.chars, s.limit))
 	}
 	for _, word := range s.enum {
 		p.Enum = append(p.Enum, word)
@@ -149,6 +155,8 @@ func (s shape) faults(place string, value json.RawMessage) []string {
 		return []string{fmt.Sprintf("`%s` must be %s", place, must)}
 	case s.limit > 0 && size > s.limit:
 		return []string{fmt.Sprintf("`%s` is %d bytes long; at most %d are kept", place, size, s.limit)}
+	case s.chars > 0 && utf8.RuneCountInString(text) > s.chars:
+		return []string{fmt.Sprintf("`%s` is %d characters long; at most %d are kept", place, utf8.RuneCountInString(text), s.chars)}
 	case s.enum != nil && !slices.Contains(s.enum, text):
 		return []string{fmt.Sprintf("`%s` must be one of %s", place, strings.Join(s.enum, ", "))}
 	case s.kind == reflect.Struct:

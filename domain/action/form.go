@@ -27,7 +27,7 @@ type Command struct {
 
 // Common is what every write takes beside its own arguments.
 type Common struct {
-	Reason       string `json:"reason,omitempty" jsonschema:"why, in a sentence; kept with the change" limit:"500"`
+	Reason       string `json:"reason,omitempty" jsonschema:"why, in a sentence; kept with the change" chars:"500"`
 	DryRun       bool   `json:"dry_run,omitempty" jsonschema:"show what would happen and change nothing"`
 	CommandID    string `json:"command_id,omitempty" jsonschema:"your own id for this request; asking again with it gives the first answer" limit:"200"`
 	ConfirmToken string `json:"confirm_token,omitempty" jsonschema:"only where the agent's owner allowed confirming" limit:"2000"`

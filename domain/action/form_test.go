@@ -73,7 +73,7 @@ func TestParse(t *testing.T) {
 		"a list over its limit":          {`{"bed":"b","size":"small","tags":["aaaaaaaaaa","bbbbbbbbbb"]}`, "`tags` is 27 bytes long; at most 20 are kept"},
 		"an object over its limit":       {`{"bed":"b","size":"small","meta":{"a":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"}}`, "`meta` is"},
 		"over the usual limit":           {`{"bed":"` + strings.Repeat("x", 4097) + `","size":"small"}`, "`bed` is 4097 bytes long; at most 4096 are kept"},
-		"over the limit of a list's":     {`{"bed":"b","size":"small","reason":"` + strings.Repeat("x", 501) + `"}`, "`reason` is 501 bytes long"},
+		"over the limit of a list's":     {`{"bed":"b","size":"small","reason":"` + strings.Repeat("x", 501) + `"}`, "`reason` is 501 characters long"},
 		"unknown, deeper":                {`{"bed":"b","size":"small","rows":[{"plant":"peas","colour":"green"}]}`, "there is no argument `rows[0].colour`; it takes count, note, plant"},
 		"in another case, deeper":        {`{"bed":"b","size":"small","rows":[{"Plant":"peas"}]}`, "there is no argument `rows[0].Plant` (did you mean `plant`?)"},
 		"nearly a common one":            {`{"bed":"b","size":"small","dryRun":true}`, "did you mean `dry_run`?"},

@@ -23,7 +23,7 @@ const most = 2000
 type PublishArgs struct {
 	Site  string   `json:"site" jsonschema:"the site's handle"`
 	Items []Wanted `json:"items,omitzero" jsonschema:"what goes live; everything pending, at its latest version, when left out"`
-	Note  string   `json:"note,omitempty" jsonschema:"what this publish is about" limit:"500"`
+	Note  string   `json:"note,omitempty" jsonschema:"what this publish is about" chars:"500"`
 }
 
 // Wanted is one item that should go live.
