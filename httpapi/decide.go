@@ -147,7 +147,7 @@ var decided = []proposal.Status{proposal.IsApproved, proposal.IsSettled, proposa
 
 func (s *Server) getProposals(w http.ResponseWriter, r *http.Request, who caller) error {
 	var state string
-	part, err := sliceOf(r.URL.Query(), map[string]*string{"state": &state}, nil)
+	part, err := sectionOf(r.URL.Query(), map[string]*string{"state": &state}, nil)
 	if err != nil {
 		return err
 	}

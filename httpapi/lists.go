@@ -19,17 +19,17 @@ import (
 // pageSize is how many items a list gives unless asked for fewer or more.
 const pageSize = 50
 
-// slice is which part of a list is asked for.
-type slice struct {
+// section is which part of a list is asked for.
+type section struct {
 	cursor string
 	limit  int // 1 to 100
 }
 
-// sliceOf reads a list's query: which part of it, and what narrows it. An
+// sectionOf reads a list's query: which part of it, and what narrows it. An
 // unknown name is refused: a list that is narrower or wider than its reader
 // believes is worse than none.
-func sliceOf(q url.Values, texts map[string]*string, times map[string]*time.Time) (slice, error) {
-	part := slice{limit: pageSize}
+func sectionOf(q url.Values, texts map[string]*string, times map[string]*time.Time) (section, error) {
+	part := section{limit: pageSize}
 	for name, values := range q {
 		value := values[0]
 		switch {
@@ -71,7 +71,7 @@ func sliceOf(q url.Values, texts map[string]*string, times map[string]*time.Time
 // filterOf reads an audit filter out of a query.
 func filterOf(q url.Values) (AuditFilter, error) {
 	var f AuditFilter
-	part, err := sliceOf(q, map[string]*string{
+	part, err := sectionOf(q, map[string]*string{
 		"agent": &f.Agent, "person": &f.Person, "action": &f.Action, "target": &f.Target, "outcome": &f.Outcome, "cause": &f.Cause,
 	}, map[string]*time.Time{"since": &f.Since, "until": &f.Until})
 	f.Cursor, f.Limit = part.cursor, part.limit
@@ -191,7 +191,7 @@ func (s *Server) versions(ctx context.Context, workspace, site, cursor string, l
 }
 
 func (s *Server) getVersions(w http.ResponseWriter, r *http.Request, who caller) error {
-	part, err := sliceOf(r.URL.Query(), nil, nil)
+	part, err := sectionOf(r.URL.Query(), nil, nil)
 	if err != nil {
 		return err
 	}

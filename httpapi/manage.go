@@ -180,7 +180,7 @@ func (s *Server) mint(r *http.Request, who caller, agentID string, in newKey) (i
 }
 
 func (s *Server) getAgents(w http.ResponseWriter, r *http.Request, who caller) error {
-	part, err := sliceOf(r.URL.Query(), nil, nil)
+	part, err := sectionOf(r.URL.Query(), nil, nil)
 	if err != nil {
 		return err
 	}
