@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -310,7 +311,8 @@ type callerKey struct{}
 // forwarded is the request as everything further in sees it: with who calls,
 // and without anything secret.
 func forwarded(r *http.Request, who Caller) *http.Request {
-	f := r.Clone(context.WithValue(r.Context(), callerKey{}, who))
+	f := r.WithContext(context.WithValue(r.Context(), callerKey{}, who))
+	f.Header = maps.Clone(r.Header)
 	f.Header.Del("Cookie")
 	f.Header.Del("X-Api-Key")
 	f.Header.Set("Authorization", "Bearer verified")

@@ -56,7 +56,7 @@ func (d *Door) recovered(next sdk.MethodHandler) sdk.MethodHandler {
 //
 //go:noinline
 func deepen() {
-	var room [24 << 10]byte
+	var room [16 << 10]byte
 	runtime.KeepAlive(&room[0])
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"os"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -176,16 +177,28 @@ func (d *demo) connect(ctx context.Context) (string, error) {
 	return fmt.Sprintf("done     an agent in edits mode sees %d tools, and none that approves", len(tools.Tools)), nil
 }
 
-// read lists what is there and opens the newest article.
+// read lists what is there and opens an article.
 func (d *demo) read(ctx context.Context) (string, error) {
-	list, err := d.call(ctx, "article_list", map[string]any{"site": "main", "limit": 1})
-	if err != nil {
-		return "", err
+	type item struct{ ID, Title, Status string }
+	var items []item
+	for cursor := ""; ; {
+		list, err := d.call(ctx, "article_list", map[string]any{"site": "main", "limit": 100, "cursor": cursor})
+		if err != nil {
+			return "", err
+		}
+		var page []item
+		if err := respell(list.Items, &page); err != nil {
+			return "", err
+		}
+		items = append(items, page...)
+		if cursor = list.Next; cursor == "" {
+			break
+		}
 	}
-	var items []struct{ ID, Title, Status string }
-	if err := respell(list.Items, &items); err != nil || len(items) == 0 {
-		return "", errors.Join(err, errors.New("the site has no article"))
+	if len(items) == 0 {
+		return "", errors.New("the site has no article")
 	}
+	slices.SortFunc(items, func(a, b item) int { return strings.Compare(a.Title+a.ID, b.Title+b.ID) })
 	got, err := d.call(ctx, "article_get", map[string]any{"article": items[0].ID})
 	if err != nil {
 		return "", err
@@ -197,7 +210,7 @@ func (d *demo) read(ctx context.Context) (string, error) {
 	if err := respell(got.Article, &a); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("done     “%s” at %s, rev %d, %d bytes, %s", items[0].Title, a.Address, a.Rev, len(a.Body), items[0].Status), nil
+	return fmt.Sprintf("done     %d articles; “%s” is at %s, rev %d, %d bytes, %s", len(items), items[0].Title, a.Address, a.Rev, len(a.Body), items[0].Status), nil
 }
 
 // write makes an article, looks at it in a preview, and compares the draft

@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"assent/cmd/assent/folder"
@@ -96,6 +98,7 @@ func (r report) String() string {
 
 // importing is one import under way.
 type importing struct {
+	mu   sync.Mutex // of the report
 	at   local
 	who  localCaller
 	site string
@@ -122,20 +125,39 @@ func importFolder(ctx context.Context, at local, who localCaller, handle string,
 	if err := i.look(ctx); err != nil {
 		return i.report, err
 	}
-	total := len(tree.Pages) + len(tree.Articles)
-	for n, p := range tree.Pages {
-		if err := i.page(ctx, p); err != nil {
-			return i.report, fmt.Errorf("%s: %w", p.File, err)
+	err = i.atOnce(ctx, len(tree.Pages)+len(tree.Articles), progress, func(ctx context.Context, n int) error {
+		if n < len(tree.Pages) {
+			return i.page(ctx, tree.Pages[n])
 		}
-		progress(n+1, total)
+		return i.article(ctx, tree.Articles[n-len(tree.Pages)])
+	})
+	slices.SortFunc(i.Refused, func(a, b refusedFile) int { return strings.Compare(a.File, b.File) })
+	return i.report, err
+}
+
+// workers is how many files are on the road at once: while one waits for the
+// disk, another is decided.
+const workers = 4
+
+// atOnce does n things, several at once, until one goes wrong.
+func (i *importing) atOnce(ctx context.Context, n int, progress func(done, total int), do func(context.Context, int) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var next, done atomic.Int64
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for k := int(next.Add(1)) - 1; k < n && ctx.Err() == nil; k = int(next.Add(1)) - 1 {
+				if err := do(ctx, k); err != nil {
+					stop(err)
+					return
+				}
+				progress(int(done.Add(1)), n)
+			}
+		})
 	}
-	for n, a := range tree.Articles {
-		if err := i.article(ctx, a); err != nil {
-			return i.report, fmt.Errorf("%s: %w", a.File, err)
-		}
-		progress(len(tree.Pages)+n+1, total)
-	}
-	return i.report, nil
+	all.Wait()
+	return context.Cause(ctx)
 }
 
 // settings makes the site, or sets what the folder says about it.
@@ -270,8 +292,10 @@ func (i *importing) find(kind, locale, place string) string {
 func (i *importing) do(ctx context.Context, file string, a *action.Action, args any) (commands.Outcome, error) {
 	out, err := i.at.Do(ctx, i.who, a, args)
 	if err != nil {
-		return out, err
+		return out, fmt.Errorf("%s: %w", file, err)
 	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	switch out.Outcome {
 	case commands.Refused:
 		i.Refused = append(i.Refused, refusedFile{file, out.Refusal})
@@ -284,6 +308,8 @@ func (i *importing) do(ctx context.Context, file string, a *action.Action, args 
 }
 
 func (i *importing) count(out commands.Outcome, err error) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	switch {
 	case out.Outcome == commands.Idle:
 		i.Same++
