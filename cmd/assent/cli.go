@@ -88,6 +88,7 @@ func run(ctx context.Context, args []string, std stdio) int {
 	logger := slog.New(slog.NewTextHandler(std.err, nil))
 	slog.SetDefault(logger)
 	g.Data = filepath.Clean(g.Data)
+	tuneMemory()
 	return exitCode(std.err, parsed.Run(&env{ctx, std, g.options}))
 }
 

@@ -40,7 +40,6 @@ type serveCmd struct {
 
 // Run serves until it is told to stop.
 func (c *serveCmd) Run(e *env) error {
-	tuneMemory()
 	s, err := c.open(e.ctx, plan{dir: e.Data})
 	if err != nil {
 		return err
