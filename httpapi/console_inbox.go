@@ -204,7 +204,7 @@ func (s *Server) undecided(w http.ResponseWriter, r *http.Request, who caller, i
 	if moved, ok := movedIn(problem); ok {
 		v.Card.Past = true
 		v.Now = s.cardOf(p)
-		v.Now.What, v.Now.Digest, v.Now.Size = card.Of(moved.Now), moved.Digest, sizeOf(countsOf(moved.Now))
+		v.Now.What, v.Now.Digest, v.Now.Size = card.Of(moved.Now), moved.Digest, sizeOf(proposal.CountsOf(moved.Now))
 		v.Now.Clipped = false
 	}
 	f, err := s.framed(r, who, "inbox", card.Plain(120, p.Headline), v)
@@ -221,18 +221,4 @@ func movedIn(p *Problem) (commands.Moved, bool) {
 	}
 	moved, ok := p.Outcome.Proposal.(commands.Moved)
 	return moved, ok
-}
-
-func countsOf(changes []domain.Change) (n proposal.Counts) {
-	for _, c := range changes {
-		switch c.Change {
-		case domain.Added:
-			n.Added++
-		case domain.Removed:
-			n.Removed++
-		default:
-			n.Edited++
-		}
-	}
-	return n
 }

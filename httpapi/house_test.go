@@ -209,7 +209,7 @@ func (h *house) file(call commands.Call, a *action.Action, cmd action.Command, o
 	p := Proposal{
 		ID: string(domain.DeriveAt("prop", out.Action, "proposal")), State: proposal.Waiting, Headline: a.Title + ": " + s.ID,
 		Cause: out.Verdict.Cause, Action: out.Action, Principal: call.Principal, Person: call.Person, Mode: "edits",
-		Changes: card, Counts: countsOf(card),
+		Changes: card, Counts: proposal.CountsOf(card),
 		Calls:   []proposal.Called{{Part: 1, Action: a.Name, Args: cmd.Raw, Target: s.String()}},
 		Verdict: out.Verdict, Digest: "digest-" + string(out.Action), Filed: h.now, Expires: h.now.Add(proposal.Lifetime),
 		Sealed: &domain.Sealed{Person: call.Person, Box: []byte(cmd.Reason)},

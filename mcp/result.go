@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"assent/commands"
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/vocab"
 )
 
 // toolResult is spelt like the library's own type, but holds plain values: that
@@ -36,7 +36,7 @@ type said struct {
 // nothing but text. Only a refusal and what is not known are errors: something
 // that waits went as well as it could.
 func (d *Door) result(ctx context.Context, a *action.Action, c commands.Call, out commands.Outcome) *toolResult {
-	structured, err := encode(out)
+	structured, err := vocab.Text(out)
 	if err != nil {
 		d.logFault(ctx, c, err)
 		return d.fault(ctx, a, c, err)
@@ -70,17 +70,6 @@ func (d *Door) fault(ctx context.Context, a *action.Action, c commands.Call, err
 	res := d.result(ctx, a, c, commands.Outcome{Outcome: commands.Unknown})
 	res.Content[0].Text = "Something went wrong; nothing is known to have changed.\n" + res.Content[0].Text
 	return res
-}
-
-// encode is JSON as a person would write it: what HTML needs is not escaped.
-func encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 func refusedBecause(code, reason string) commands.Outcome {

@@ -14,6 +14,7 @@ import (
 
 	"assent/commands"
 	"assent/domain"
+	"assent/domain/vocab"
 )
 
 var (
@@ -133,7 +134,7 @@ func TestEveryEndingIsToldInASentence(t *testing.T) {
 
 			structured := res.StructuredContent
 			if e.err == nil {
-				want, err := encode(e.out)
+				want, err := vocab.Text(e.out)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -8,6 +8,7 @@ import (
 	"assent/commands"
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/vocab"
 )
 
 // teller says in plain sentences what came of one call, with every id, address
@@ -192,7 +193,7 @@ func changed(field, before, after string) string {
 
 // quote is a value of a changed field.
 func quote(v any) string {
-	text, err := encode(v)
+	text, err := vocab.Text(v)
 	if err != nil || v == nil {
 		return ""
 	}
