@@ -1,10 +1,10 @@
 package commands
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"assent/domain"
@@ -32,19 +32,14 @@ func (t *trip) identify() error {
 	case who.Kind == domain.KindSystem:
 		return nil
 	case who.IsAgent() && isAgentID(who.ID):
-		if err := t.identifyAgent(who.ID); err != nil {
-			return err
-		}
+		err = t.identifyAgent(who.ID)
 	case t.call.Via.Local != "":
-		a.mode, a.scopes, a.site = policy.Effective(t.call.Mode, true), t.call.Scopes, t.call.Site
-		if a.scopes == nil {
-			a.scopes = policy.Scopes
-		}
+		err = t.identifyLocal(who.ID)
 	case who.IsAgent():
-		return unknownCaller
+		err = unknownCaller
 	}
-	if t.call.Via.Local != "" && !isAgentID(t.call.Principal.ID) && t.call.Principal.ID != "local:"+t.call.Via.Local && t.call.Principal.ID != a.person {
-		return unknownCaller // a local process is its user, an agent there is, or the person it works for
+	if err != nil {
+		return err
 	}
 	if t.call.Joined {
 		a.mode = policy.Stricter(a.mode, ws.Local())
@@ -52,6 +47,21 @@ func (t *trip) identify() error {
 	return t.seat()
 }
 
+// identifyLocal lets a local process be its user, or the person it works for.
+func (t *trip) identifyLocal(id string) error {
+	a := &t.authority
+	if id != "local:"+t.call.Via.Local && id != a.person {
+		return unknownCaller
+	}
+	a.mode, a.scopes, a.site = policy.Effective(t.call.Mode, true), t.call.Scopes, t.call.Site
+	if a.scopes == nil {
+		a.scopes = policy.Scopes
+	}
+	return nil
+}
+
+// identifyAgent reads what an agent may do through its key, or as a local
+// process that works as it.
 func (t *trip) identifyAgent(id string) error {
 	loaded, err := t.depend(action.Ref{Category: agent.Kind.Category, ID: id})
 	if err != nil {
@@ -60,17 +70,11 @@ func (t *trip) identifyAgent(id string) error {
 	ag := loaded.state.(agent.Agent)
 	a := &t.authority
 	a.person, a.site, a.pausedAgent = ag.Person, ag.Site, ag.Paused
-	if t.call.Via.Local != "" && t.call.Via.Key == "" { // a local process that works as this agent
-		a.mode, a.scopes = policy.Stricter(ag.Mode, t.call.Mode), ag.Scopes
-		if t.call.Scopes != nil {
-			a.scopes = slices.DeleteFunc(slices.Clone(ag.Scopes), func(s string) bool { return !slices.Contains(t.call.Scopes, s) })
-		}
-		if a.site == "" {
-			a.site = t.call.Site
-		}
+	if t.call.Via.Local != "" && t.call.Via.Key == "" {
 		if ag.Person == "" {
 			return unknownCaller
 		}
+		a.mode, a.scopes, a.site = policy.Stricter(ag.Mode, t.call.Mode), agent.Narrowed(ag.Scopes, t.call.Scopes), cmp.Or(ag.Site, t.call.Site)
 		return nil
 	}
 	mode, scopes, ok := ag.Allows(t.call.Via.Key, t.now)

@@ -7,6 +7,7 @@ import (
 	"assent/commands"
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/agent"
 	"assent/domain/policy"
 	"assent/domain/proposal"
 	"assent/domain/site"
@@ -406,9 +407,7 @@ func limitsOf(a projections.Agent, key string, paused bool) commands.Limits {
 			continue
 		}
 		l.Mode = string(policy.Stricter(a.Mode, k.Mode))
-		if k.Scopes != nil {
-			l.Scopes = slices.DeleteFunc(slices.Clone(a.Scopes), func(s string) bool { return !slices.Contains(k.Scopes, s) })
-		}
+		l.Scopes = agent.Narrowed(a.Scopes, k.Scopes)
 	}
 	return l
 }

@@ -40,11 +40,16 @@ func (a Agent) Allows(key string, now time.Time) (mode policy.Mode, scopes []str
 	if !known || k.Revoked || !k.Expires.IsZero() && !now.Before(k.Expires) {
 		return "", nil, false
 	}
-	scopes = a.Scopes
-	if k.Scopes != nil {
-		scopes = slices.DeleteFunc(slices.Clone(a.Scopes), func(s string) bool { return !slices.Contains(k.Scopes, s) })
+	return policy.Stricter(a.Mode, k.Mode), Narrowed(a.Scopes, k.Scopes), true
+}
+
+// Narrowed is what of some scopes is left when only these may be used: all of
+// them for nil, none for an empty list.
+func Narrowed(scopes, only []string) []string {
+	if only == nil {
+		return scopes
 	}
-	return policy.Stricter(a.Mode, k.Mode), scopes, true
+	return slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return !slices.Contains(only, s) })
 }
 
 // Fields are what a person would recognise it by.

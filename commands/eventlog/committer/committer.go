@@ -1,0 +1,229 @@
+// Package committer lets many callers share the commits of one log: a single
+// goroutine takes the appends that are queued, checks each against what stands
+// before it, answers those that cannot be by themselves, and makes the rest
+// durable at once. A lone append pays one commit, a crowd shares it.
+package committer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"assent/commands"
+	"assent/commands/eventlog/internal/admit"
+)
+
+// How much one commit takes, and how long an append waits for room.
+const (
+	batchAppends = 256
+	batchBytes   = 8 << 20
+	queueLength  = 4 * batchAppends
+	patience     = time.Second
+)
+
+// A commit that many wait for is held back by a tenth of what it usually takes,
+// but never for more than gatherLimit, so that those the last one has answered
+// can join: they would otherwise form two halves that wait for each other.
+// Few callers gain nothing by it.
+const (
+	gatherLimit = 300 * time.Microsecond
+	gatherFrom  = 4 // appends in the last commit
+)
+
+var (
+	// ErrMoved is what Backend.Commit answers when the log no longer ends where
+	// Begin said. Nothing was written.
+	ErrMoved = errors.New("the log has moved on")
+	// ErrRefused is what a Backend answers when its database would not take what
+	// it was given and may well take something else. Nothing was written.
+	ErrRefused = errors.New("the database refused it")
+)
+
+// Backend is the writing side of one database. One goroutine uses it.
+//
+// Its errors wrap one of this package's, or commands.ErrBusy or
+// commands.ErrUnavailable (nothing was written), or commands.ErrUnknown (only
+// from Commit). After an error the next call is Begin.
+type Backend interface {
+	// Begin readies a commit of appends to these streams, and says where the
+	// log ends. What View tells until Commit is as of there; what it tells
+	// wrongly, Commit answers with ErrMoved.
+	Begin(streams []string) (commands.Head, error)
+	admit.View
+	// Commit writes the appends and moves the log's end to head, durably and
+	// all at once. With nothing to write it confirms that the log still ends
+	// where Begin said. After ErrMoved, the next Begin holds the log's end until
+	// its Commit, which then cannot miss.
+	Commit(appends []*admit.Append, head commands.Head) error
+	// Abandon ends what Begin has begun, without a trace.
+	Abandon()
+	// Close lets go of the database.
+	Close() error
+}
+
+// Committer is the only one in its process that writes to a log.
+type Committer struct {
+	backend Backend
+	clock   func() time.Time
+	moved   func(commands.Head)
+	queue   chan *request
+	room    time.Duration
+	quit    chan struct{} // closed once Close has begun
+	done    chan struct{} // closed once nothing is committed any more
+	close   func() error
+
+	usual time.Duration // what a commit takes
+	last  int           // appends in the last commit
+}
+
+// New starts a committer. Recorded-at comes from clock. Moved hears where the
+// log ends after every commit, before anyone is answered.
+func New(backend Backend, clock func() time.Time, moved func(commands.Head)) *Committer {
+	c := &Committer{
+		backend: backend, clock: clock, moved: moved,
+		queue: make(chan *request, queueLength), room: patience,
+		quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	c.close = sync.OnceValue(func() error {
+		close(c.quit)
+		<-c.done
+		return backend.Close()
+	})
+	go c.run()
+	return c
+}
+
+// errClosed is what a closed committer answers.
+var errClosed = fmt.Errorf("%w: it is closed", commands.ErrUnavailable)
+
+// Append waits for an append's answer, which is as commands.Log says. A queue
+// that stays full is commands.ErrBusy. A context that ends before the append's
+// commit has begun leaves nothing behind; later it no longer matters.
+func (c *Committer) Append(ctx context.Context, a *admit.Append) (commands.Receipt, error) {
+	select {
+	case <-c.quit:
+		return commands.Receipt{}, errClosed
+	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return commands.Receipt{}, err
+	}
+	r := &request{append: a, answered: make(chan struct{})}
+	if err := c.enqueue(ctx, r); err != nil {
+		return commands.Receipt{}, err
+	}
+	select {
+	case <-r.answered:
+	case <-c.done:
+		return r.last()
+	case <-ctx.Done():
+		if r.leave() {
+			return commands.Receipt{}, ctx.Err()
+		}
+		<-r.answered
+	}
+	return r.receipt, r.err
+}
+
+// enqueue waits for room, but not for ever.
+func (c *Committer) enqueue(ctx context.Context, r *request) error {
+	select {
+	case c.queue <- r:
+		return nil
+	default:
+	}
+	full := time.NewTimer(c.room)
+	defer full.Stop()
+	select {
+	case c.queue <- r:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.quit:
+		return errClosed
+	case <-full.C:
+		return fmt.Errorf("%w: %d appends are waiting already; try again", commands.ErrBusy, cap(c.queue))
+	}
+}
+
+// Close answers what is queued, then lets go of the backend.
+func (c *Committer) Close() error { return c.close() }
+
+func (c *Committer) run() {
+	defer close(c.done)
+	for {
+		var first *request
+		select {
+		case first = <-c.queue:
+		case <-c.quit:
+			select {
+			case first = <-c.queue:
+			default:
+				return
+			}
+		}
+		batch := c.gather(first)
+		if len(batch) == 0 {
+			continue
+		}
+		start := time.Now()
+		c.commit(batch)
+		c.last = len(batch)
+		c.usual += (time.Since(start) - c.usual) / 8
+	}
+}
+
+// gather takes what is queued, and waits a little for more where that pays.
+func (c *Committer) gather(first *request) []*request {
+	b := batch{}
+	b.add(first)
+	for !b.full() {
+		select {
+		case r := <-c.queue:
+			b.add(r)
+			continue
+		default:
+		}
+		break
+	}
+	if c.last < gatherFrom {
+		return b.requests
+	}
+	window := time.NewTimer(min(c.usual/10, gatherLimit))
+	defer window.Stop()
+	for !b.full() {
+		select {
+		case r := <-c.queue:
+			b.add(r)
+		case <-window.C:
+			return b.requests
+		}
+	}
+	return b.requests
+}
+
+// batch is what one commit takes.
+type batch struct {
+	requests []*request
+	bytes    int
+}
+
+// add takes a request whose caller still waits.
+func (b *batch) add(r *request) {
+	if !r.take() {
+		return
+	}
+	b.requests = append(b.requests, r)
+	for _, w := range r.append.Writes {
+		for _, row := range w.Rows {
+			b.bytes += len(row.Text) + len(row.Data)
+		}
+	}
+}
+
+// full leaves room for one more append of any size.
+func (b *batch) full() bool {
+	return len(b.requests) >= batchAppends || b.bytes > batchBytes-commands.MaxAppend
+}

@@ -1,0 +1,152 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"assent/commands"
+	"assent/commands/eventlog/chain"
+	"assent/domain"
+)
+
+const (
+	// readFor is how long one read may take before the server counts as gone.
+	readFor = 30 * time.Second
+	// verifyPage is how many events Verify reads at once.
+	verifyPage = 1000
+)
+
+// ReadStream gives a stream's events after a version.
+func (l *Log) ReadStream(ctx context.Context, stream domain.Stream, after domain.Version) ([]domain.Record, error) {
+	return l.records(ctx, func(ctx context.Context) ([]chain.Row, error) {
+		return streamRows(ctx, l.reads, stream.String(), after, -1)
+	})
+}
+
+// ReadAll gives at most limit events after a position.
+func (l *Log) ReadAll(ctx context.Context, after domain.Position, limit int) ([]domain.Record, error) {
+	return l.records(ctx, func(ctx context.Context) ([]chain.Row, error) {
+		return allRows(ctx, l.reads, after, limit)
+	})
+}
+
+func (l *Log) records(ctx context.Context, get func(context.Context) ([]chain.Row, error)) ([]domain.Record, error) {
+	var rows []chain.Row
+	err := l.read(ctx, func(ctx context.Context) (err error) {
+		rows, err = get(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return chain.Open(rows)
+}
+
+// Head is the last event's place, whichever process appended it.
+func (l *Log) Head(ctx context.Context) (head commands.Head, err error) {
+	err = l.read(ctx, func(ctx context.Context) (err error) {
+		head, err = headOf(l.reads.QueryRow(ctx, selectHead))
+		return err
+	})
+	if err == nil {
+		l.advance(head)
+	}
+	return head, err
+}
+
+// read asks something that changes nothing.
+func (l *Log) read(ctx context.Context, do func(context.Context) error) error {
+	if err := l.alive(ctx); err != nil {
+		return err
+	}
+	asking, cancel := context.WithTimeout(ctx, readFor)
+	defer cancel()
+	defer context.AfterFunc(l.life, cancel)()
+	err := do(asking)
+	if err == nil {
+		return nil
+	}
+	// Ending the context or closing the log interrupts a read: that says what
+	// happened, the driver's own words do not.
+	if gone := l.alive(ctx); gone != nil {
+		return gone
+	}
+	if broken, ok := errors.AsType[*chain.Broken](err); ok {
+		return broken
+	}
+	return fmt.Errorf("reading the log: %w", err)
+}
+
+// Verify reads the whole log as it is now, in the bytes stored, and checks
+// that positions and versions follow one another, that every event's hash is
+// what its bytes and the hash before give, and that the log ends where its
+// head says. The error is a *chain.Broken that names the first wrong position,
+// or says why the log could not be read.
+//
+// Progress, unless nil, hears from time to time how many events of how many
+// are done. Appends and reads go on meanwhile; what they add is not looked at.
+func (l *Log) Verify(ctx context.Context, progress func(done, total domain.Position)) error {
+	head, err := l.checkedHead(ctx)
+	if err != nil {
+		return err
+	}
+	var walk chain.Walk
+	for at := domain.Position(0); at < head.Position; {
+		var rows []chain.Row
+		err := l.read(ctx, func(ctx context.Context) (err error) {
+			rows, err = allRows(ctx, l.reads, at, int(min(head.Position-at, verifyPage)))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if err := walk.Next(r); err != nil {
+				return err
+			}
+			at = r.Position
+		}
+		if len(rows) == 0 {
+			break
+		}
+		if progress != nil {
+			progress(at, head.Position)
+		}
+	}
+	return walk.End(head)
+}
+
+// checkedHead reads the head row and, in the same glance, sees that the last
+// event agrees with it.
+func (l *Log) checkedHead(ctx context.Context) (head commands.Head, err error) {
+	err = l.read(ctx, func(ctx context.Context) error {
+		var last domain.Position
+		var at int64
+		var link, stored []byte
+		err := l.reads.QueryRow(ctx, `SELECT h.position, h.recorded_at, h.chain, coalesce(e.position, 0), coalesce(e.link, decode(repeat('00', 32), 'hex'))
+			FROM head h LEFT JOIN (SELECT position, link FROM events ORDER BY position DESC LIMIT 1) e ON true`).
+			Scan(&head.Position, &at, &link, &last, &stored)
+		if err != nil {
+			return fmt.Errorf("the head row: %w", err)
+		}
+		if head.Position > 0 {
+			head.At = chain.Time(at)
+		}
+		if head.Chain, err = hash(link); err != nil {
+			return err
+		}
+		if last != head.Position {
+			return &chain.Broken{
+				Position: min(last, head.Position) + 1,
+				What:     fmt.Sprintf("the log's head is at %d, its last event at %d", head.Position, last),
+			}
+		}
+		if kept, err := hash(stored); err != nil || kept != head.Chain {
+			return errors.Join(err, &chain.Broken{Position: last, What: "the log's head holds another hash than its last event"})
+		}
+		return nil
+	})
+	return head, err
+}

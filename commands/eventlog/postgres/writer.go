@@ -1,0 +1,248 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+
+	"github.com/jackc/pgx/v5"
+
+	"assent/commands"
+	"assent/commands/eventlog/chain"
+	"assent/commands/eventlog/committer"
+	"assent/commands/eventlog/internal/admit"
+	"assent/domain"
+)
+
+const (
+	// remembered is how many streams a writer knows by heart at most.
+	remembered = 1 << 16
+	// far is how many events a writer can be behind and still catch up on what
+	// it remembers instead of forgetting it.
+	far = 1 << 14
+)
+
+// writer is the only one in this process that writes: the committer's backend.
+type writer struct {
+	config  *pgx.ConnConfig
+	set     settings
+	db      *pgx.Conn             // nil: to be opened before the next commit
+	head    commands.Head         // committed, as far as this process knows
+	streams map[string]streamHead // as of head, or later: then head is not the log's end
+	holding bool                  // in a transaction that holds the head row
+}
+
+// streamHead is a stream as the tables know it.
+type streamHead struct {
+	id      int64 // 0: nobody wrote to it
+	version domain.Version
+}
+
+var _ committer.Backend = (*writer)(nil)
+
+// deadline is for everything asked of the server in one step.
+func (w *writer) deadline() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), w.set.answer)
+}
+
+// Begin connects where there is no connection, and learns of streams it does
+// not know.
+func (w *writer) Begin(streams []string) (commands.Head, error) {
+	ctx, cancel := w.deadline()
+	defer cancel()
+	err := w.ready(ctx)
+	if err == nil {
+		err = w.learn(ctx, streams)
+	}
+	if err != nil {
+		w.forget()
+		return commands.Head{}, unwritten(err)
+	}
+	return w.head, nil
+}
+
+func (w *writer) ready(ctx context.Context) (err error) {
+	if len(w.streams) > remembered {
+		w.streams = nil
+	}
+	if w.db != nil {
+		return nil
+	}
+	if w.db, err = connect(ctx, w.config); err != nil {
+		return err
+	}
+	return w.catchUp(ctx, "")
+}
+
+// learn reads where streams are that the writer does not know.
+func (w *writer) learn(ctx context.Context, names []string) error {
+	if w.streams == nil {
+		w.streams = make(map[string]streamHead)
+	}
+	var digests [][]byte
+	for _, name := range names {
+		if _, known := w.streams[name]; !known {
+			w.streams[name] = streamHead{}
+			sum := sha256.Sum256([]byte(name))
+			digests = append(digests, sum[:])
+		}
+	}
+	if digests == nil {
+		return nil
+	}
+	return w.remember(ctx, `SELECT name, id, (SELECT coalesce(max(version), 0) FROM events WHERE stream = streams.id)
+		FROM streams WHERE sha256(name) = ANY ($1)`, digests)
+}
+
+// remember takes over where streams are, as a query tells.
+func (w *writer) remember(ctx context.Context, query string, arg any) error {
+	rows, err := w.db.Query(ctx, query, arg)
+	if err != nil {
+		return err
+	}
+	var name []byte
+	var at streamHead
+	_, err = pgx.ForEachRow(rows, []any{&name, &at.id, &at.version}, func() error {
+		w.streams[string(name)] = at
+		return nil
+	})
+	return err
+}
+
+// catchUp reads where the log ends, and all streams that moved since it ended
+// where this writer knew. What it knew to be committed must still stand.
+func (w *writer) catchUp(ctx context.Context, lock string) error {
+	known := w.head
+	head, err := headOf(w.db.QueryRow(ctx, selectHead+lock))
+	if err != nil {
+		return err
+	}
+	link, err := linkAt(ctx, w.db, known.Position)
+	switch {
+	case err != nil:
+		return err
+	case link != known.Chain:
+		return &chain.Broken{Position: max(known.Position, 1), What: "an event that was committed is no longer there"}
+	}
+	if head.Position-known.Position > far {
+		w.streams = nil
+	}
+	if w.streams != nil {
+		err = w.remember(ctx, `SELECT s.name, s.id, e.version FROM streams s JOIN
+			(SELECT stream, max(version) AS version FROM events WHERE position > $1 GROUP BY stream) e ON e.stream = s.id`, int64(known.Position))
+	}
+	if err == nil {
+		w.head = head
+	}
+	return err
+}
+
+// Version is where a stream is.
+func (w *writer) Version(stream string) (domain.Version, error) {
+	return w.streams[stream].version, nil
+}
+
+// Rows are at most limit events of a stream after a version.
+func (w *writer) Rows(stream string, after domain.Version, limit int) ([]chain.Row, error) {
+	ctx, cancel := w.deadline()
+	defer cancel()
+	rows, err := streamRows(ctx, w.db, stream, after, limit)
+	if err != nil {
+		return nil, unwritten(err)
+	}
+	return rows, nil
+}
+
+// Commit writes appends and moves the head row from where the writer knows it
+// to be. If it is elsewhere, nothing is written, and the writer holds it from
+// there on and has caught up.
+func (w *writer) Commit(appends []*admit.Append, head commands.Head) error {
+	ctx, cancel := w.deadline()
+	defer cancel()
+	hit, err := w.put(ctx, appends, head)
+	switch {
+	case err != nil && w.holding:
+		err = unwritten(err) // not committed yet
+	case err != nil:
+		err = uncertain(err)
+	case !hit:
+		if err = w.hold(ctx); err == nil {
+			return committer.ErrMoved
+		}
+		err = unwritten(err)
+	case w.holding:
+		if _, err = w.db.Exec(ctx, "COMMIT"); err != nil {
+			err = uncertain(err)
+		}
+	}
+	if err != nil {
+		w.forget()
+		return err
+	}
+	w.holding, w.head = false, head
+	w.wrote(appends)
+	return nil
+}
+
+// put is the one statement that writes, or, with nothing to write, asks whether
+// the head row is where the writer knows it to be.
+func (w *writer) put(ctx context.Context, appends []*admit.Append, head commands.Head) (hit bool, err error) {
+	if len(appends) == 0 {
+		err = w.db.QueryRow(ctx, "SELECT position = $1 AND chain = $2 FROM head", int64(w.head.Position), w.head.Chain[:]).Scan(&hit)
+		return hit, err
+	}
+	rows := w.columns(appends)
+	tag, err := w.db.Exec(ctx, insert,
+		int64(w.head.Position), w.head.Chain[:], int64(head.Position), head.At.UnixNano(), head.Chain[:],
+		rows.newID, rows.newName,
+		rows.position, rows.stream, rows.version, rows.id, rows.word, rows.revision, rows.recorded, rows.envelope, rows.data, rows.link)
+	return tag.RowsAffected() > 0, err
+}
+
+// hold takes the head row for this writer alone and catches up with it.
+func (w *writer) hold(ctx context.Context) error {
+	if w.holding {
+		return &chain.Broken{Position: w.head.Position, What: "the log's end moved while it was held"}
+	}
+	if _, err := w.db.Exec(ctx, "BEGIN"); err != nil {
+		return err
+	}
+	w.holding = true
+	return w.catchUp(ctx, " FOR UPDATE")
+}
+
+// wrote takes over where the streams of committed appends are now.
+func (w *writer) wrote(appends []*admit.Append) {
+	for _, a := range appends {
+		for _, write := range a.Writes {
+			if n := len(write.Rows); n > 0 {
+				at := w.streams[write.Name]
+				if at.id == 0 {
+					at.id = int64(write.Rows[0].Position)
+				}
+				at.version = write.Rows[n-1].Version
+				w.streams[write.Name] = at
+			}
+		}
+	}
+}
+
+// Abandon ends what Begin has begun.
+func (w *writer) Abandon() { w.forget() }
+
+// forget gives the connection up, and all that it told but what is committed:
+// the next Begin reads where the log ends. Why is being answered already; what
+// closing says adds nothing.
+func (w *writer) forget() {
+	_ = w.Close()
+	w.streams, w.holding = nil, false
+}
+
+// Close lets go of the connection.
+func (w *writer) Close() error {
+	if w.db == nil {
+		return nil
+	}
+	c := w.db
+	w.db = nil
+	return hangUp(c)
+}
