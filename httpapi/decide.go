@@ -233,6 +233,8 @@ var doors = map[string]string{
 	workspace.Found.Name: "POST /api/v1/setup",
 }
 
+var ownSeat = domain.Refuse("permission", "Nobody ends or changes their own seat, so that no workspace loses its last owner by mistake. Ask another owner to do it.")
+
 // misplaced refuses what a signed-in person cannot ask for as a bare action.
 // Agents are not told of doors that are closed to them: the road refuses them,
 // and keeps that they asked.
@@ -244,7 +246,7 @@ func (s *Server) misplaced(who caller, name string, args json.RawMessage) error 
 	if a.Name == person.Seat.Name || a.Name == person.Unseat.Name {
 		cmd, err := a.Parse(args)
 		if err == nil && a.Target(cmd.Args) == who.person.ID() {
-			return domain.Refuse("permission", "Nobody ends or changes their own seat, so that no workspace loses its last owner by mistake. Ask another owner to do it.")
+			return ownSeat
 		}
 	}
 	if door := doors[a.Name]; door != "" {

@@ -15,7 +15,7 @@ var accepted = map[string]string{
 	"GET /healthz": "nsk", "GET /readyz": "nsk", "GET /api/v1/openapi.json": "nsk",
 	"POST /api/v1/setup": "nsk", "POST /api/v1/session": "nsk", "DELETE /api/v1/session": "nsk", "POST /api/v1/invitation/accept": "nsk",
 	"GET /api/v1/instance": "sk", "POST /api/v1/actions/{action}": "sk",
-	"GET /api/v1/people": "s", "POST /api/v1/people": "s",
+	"GET /api/v1/people": "s", "POST /api/v1/people": "s", "PATCH /api/v1/people/{person}": "s",
 	"GET /api/v1/agents": "s", "POST /api/v1/agents": "s", "PATCH /api/v1/agents/{agent}": "s",
 	"POST /api/v1/agents/{agent}/keys": "s", "DELETE /api/v1/agents/{agent}/keys/{key}": "s",
 	"GET /api/v1/workspace": "s", "PATCH /api/v1/workspace": "s",
@@ -175,6 +175,18 @@ func TestAnAuditorReadsAndIsOfferedNothingToDecide(t *testing.T) {
 	}
 	if _, left := w.accounts.emails["di@example.org"]; left {
 		t.Error("a refused invitation leaves an account")
+	}
+	if res := w.do("PATCH", "/api/v1/people/"+cy.Person, `{"role":"owner"}`, as(cy)); res.Code != http.StatusForbidden {
+		t.Errorf("an auditor makes themselves an owner: %d", res.Code)
+	}
+	if res := w.do("PATCH", "/api/v1/people/"+w.ada.Person, `{"role":"editor"}`, as(w.ada)); res.Code != http.StatusForbidden {
+		t.Errorf("an owner changes their own seat: %d", res.Code)
+	}
+	if res := w.do("PATCH", "/api/v1/people/person_nobody", `{"role":"editor"}`, as(w.ada)); res.Code != http.StatusNotFound {
+		t.Errorf("nobody gets a seat: %d", res.Code)
+	}
+	if res := w.do("PATCH", "/api/v1/people/"+cy.Person, `{"role":"editor"}`, as(w.ada)); res.Code != http.StatusOK {
+		t.Errorf("an auditor becomes an editor: %d %s", res.Code, res.Body)
 	}
 	w.must("home", w.ada.Person, "person.unseat", object{"person": cy.Person})
 	if res := w.do("GET", "/api/v1/audit", "", as(cy)); res.Code != http.StatusForbidden {

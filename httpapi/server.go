@@ -139,6 +139,7 @@ func (s *Server) routes() []route {
 
 		{method: "GET", path: v1 + "/people", accepts: session, needs: "content.read", about: "Everybody with a seat", do: s.getPeople},
 		{method: "POST", path: v1 + "/people", accepts: session, about: "Invite a person; the answer holds a link that works once", do: s.postPeople},
+		{method: "PATCH", path: v1 + "/people/{person}", accepts: session, about: "Give a person another role, or their seat again", do: s.patchPerson},
 		{method: "GET", path: v1 + "/agents", accepts: session, needs: "audit.read", about: "Every agent and its keys", do: s.getAgents},
 		{method: "POST", path: v1 + "/agents", accepts: session, about: "Make an agent", do: s.postAgents},
 		{method: "PATCH", path: v1 + "/agents/{agent}", accepts: session, about: "Change or pause an agent", do: s.patchAgent},

@@ -7,8 +7,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-chi/chi/v5"
+
 	"assent/commands"
 	"assent/domain"
+	"assent/domain/person"
 	"assent/domain/policy"
 )
 
@@ -318,6 +321,32 @@ func (s *Server) getPeople(w http.ResponseWriter, r *http.Request, who caller) e
 		return err
 	}
 	return answer(w, http.StatusOK, list[Seated]{people})
+}
+
+// patchPerson gives somebody who was let in another role.
+func (s *Server) patchPerson(w http.ResponseWriter, r *http.Request, who caller) error {
+	in, err := read[struct {
+		Role string `json:"role"`
+	}](w, r)
+	if err != nil {
+		return err
+	}
+	id := chi.URLParam(r, "person")
+	if id == who.person.ID() {
+		return ownSeat
+	}
+	names, err := s.accounts.Names(r.Context(), who.workspace, id)
+	if err != nil {
+		return err
+	}
+	if names[id] == "" {
+		return domain.Refuse("not-found", "There is nobody of that id. List the people to find it.")
+	}
+	out, err := s.do(r, who, person.Seat.Name, person.SeatArgs{Person: id, Role: in.Role})
+	if err != nil {
+		return err
+	}
+	return conclude(w, out)
 }
 
 // list is a short list without pages.
