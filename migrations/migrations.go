@@ -13,20 +13,28 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-//go:embed log/sqlite/*.sql
+//go:embed log/sqlite/*.sql log/postgres/*.sql
 var files embed.FS
 
 // Set is the migrations of one store on one database.
 type Set struct {
 	dialect goose.Dialect
 	folder  string
+	table   string
 }
 
 // LogSQLite is the event log on SQLite.
-func LogSQLite() Set { return Set{goose.DialectSQLite3, "log/sqlite"} }
+func LogSQLite() Set { return Set{goose.DialectSQLite3, "log/sqlite", Table} }
 
-// Table is where goose keeps the versions that have been applied.
-const Table = goose.DefaultTablename
+// LogPostgres is the event log on PostgreSQL, in the connection's schema.
+func LogPostgres() Set { return Set{goose.DialectPostgres, "log/postgres", TablePostgres} }
+
+// Where goose keeps the versions that have been applied. On PostgreSQL other
+// stores may live beside the log, so its table says whose it is.
+const (
+	Table         = goose.DefaultTablename
+	TablePostgres = "log_versions"
+)
 
 // Latest is the version that a store has once all of the set was applied.
 func (s Set) Latest() (int64, error) {
@@ -52,7 +60,7 @@ func (s Set) Apply(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return fmt.Errorf("migrations of %s: %w", s.folder, err)
 	}
-	p, err := goose.NewProvider(s.dialect, db, folder, goose.WithDisableGlobalRegistry(true))
+	p, err := goose.NewProvider(s.dialect, db, folder, goose.WithDisableGlobalRegistry(true), goose.WithTableName(s.table))
 	if err != nil {
 		return fmt.Errorf("migrations of %s: %w", s.folder, err)
 	}

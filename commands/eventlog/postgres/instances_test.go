@@ -105,6 +105,9 @@ func TestTwoInstancesThatStormOneStreamLoseNothingAndFollowersSeeEachEventOnceIn
 	}
 	wg.Wait()
 	all := stormed(one, 2)
+	if t.Failed() {
+		return // followers may wait for ever
+	}
 	one.Same("followed by one", <-first, all)
 	two.Same("followed by two", <-second, all)
 }
@@ -138,7 +141,11 @@ func TestTwoProcessesThatStormOneStreamLoseNothing(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	log.Same("followed", <-followed, stormed(log, 2))
+	all := stormed(log, 2)
+	if t.Failed() {
+		return // the follower may wait for ever
+	}
+	log.Same("followed", <-followed, all)
 }
 
 func TestAnInstanceThatIsBehindDecidesAgain(t *testing.T) {

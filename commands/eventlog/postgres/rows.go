@@ -89,7 +89,7 @@ const selectHead = "SELECT position, recorded_at, chain FROM head"
 // headOf reads the head row.
 func headOf(row pgx.Row) (head commands.Head, err error) {
 	var at int64
-	var link pgtype.DriverBytes
+	var link []byte
 	if err := row.Scan(&head.Position, &at, &link); err != nil {
 		return commands.Head{}, fmt.Errorf("the head row: %w", err)
 	}
