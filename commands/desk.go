@@ -71,6 +71,11 @@ func (d *Desk) Approve(ctx context.Context, by domain.Person, id, digest string)
 		if err != nil {
 			return Outcome{}, err
 		}
+		if yes, ok := events[0].(proposal.Approved); ok && card.digest != p.Card.Digest {
+			yes.Lines, yes.Clipped = clipCard(card.changes)
+			yes.Counts = proposal.CountsOf(card.changes)
+			events[0] = yes
+		}
 		if _, err := dec.append(at, events, nil, card.checks); err != nil {
 			return Outcome{}, err // a conflict: what it was rehearsed on has moved, so look again
 		}

@@ -124,7 +124,7 @@ func (t *trip) refuse(no *domain.Refusal) (Outcome, error) {
 	if t.verdict.Answer == domain.Reject {
 		out.Verdict = &t.verdict
 	}
-	if t.stream.ID != "" && t.thing.version > 0 {
+	if t.stream.ID != "" && t.thing.version > 0 && no.Code != nothing.Code {
 		out.Target = t.targetAt(t.thing.version)
 	}
 	return out, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"assent/commands"
 	"assent/domain"
 	"assent/domain/agent"
 	"assent/domain/policy"
@@ -127,6 +128,7 @@ type agentView struct {
 	Modes   []modeChoice
 	Secret  string // of the key just made: shown this once
 	Connect string // what to paste into a client
+	Once    string // lets the form that makes a key be sent once: a reload makes no second one
 }
 
 func (s *Server) agentPage(w http.ResponseWriter, r *http.Request, who caller) error {
@@ -142,7 +144,7 @@ func (s *Server) agentWith(w http.ResponseWriter, r *http.Request, who caller, s
 	if err != nil {
 		return err
 	}
-	v := agentView{namedAgent: namedAgent{Agent: a, Behind: nameIn(names, a.Person)}, Modes: modeChoices(a.Mode), Secret: secret, Connect: s.connect()}
+	v := agentView{namedAgent: namedAgent{Agent: a, Behind: nameIn(names, a.Person)}, Modes: modeChoices(a.Mode), Secret: secret, Connect: s.connect(), Once: mark(s.now())}
 	return s.view(w, r, who, "agents", nameIn(map[string]string{a.ID: a.Name}, a.ID), "agent.html", v)
 }
 
@@ -185,6 +187,9 @@ func (s *Server) keyForm(w http.ResponseWriter, r *http.Request, who caller) err
 	in, err := form(w, r)
 	if err != nil {
 		return err
+	}
+	if !s.once.use(in.Get("once"), s.now()) {
+		return see(w, r, "/agents/"+chi.URLParam(r, "agent"), "", commands.Outcome{})
 	}
 	var asked newKey
 	if text := strings.TrimSpace(in.Get("days")); text != "" {

@@ -287,3 +287,19 @@ func labelled(n *html.Node) bool {
 	}
 	return false
 }
+
+// A reload of the page that showed a new key makes no second one.
+func TestAKeyFormIsSentOnce(t *testing.T) {
+	w := newWorld(t)
+	before := len(w.accounts.keys)
+	form := "days=&once=" + mark(w.now)
+	if res := w.do("POST", "/agents/"+w.agent+"/keys", form, as(w.ada)); res.Code != http.StatusOK || !strings.Contains(res.Body.String(), "assent_") {
+		t.Fatalf("the key is not shown: %d", res.Code)
+	}
+	if res := w.do("POST", "/agents/"+w.agent+"/keys", form, as(w.ada)); res.Code != http.StatusSeeOther {
+		t.Errorf("sent again: %d", res.Code)
+	}
+	if made := len(w.accounts.keys) - before; made != 1 {
+		t.Errorf("%d keys were made", made)
+	}
+}

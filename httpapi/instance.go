@@ -65,19 +65,21 @@ const maxBehind = 500
 func (s *Server) getReady(w http.ResponseWriter, r *http.Request, _ caller) error {
 	state := struct {
 		Ready  bool   `json:"ready"`
-		Log    string `json:"log"` // ok | unavailable
+		Log    string `json:"log"`        // ok | unavailable
+		Models string `json:"readModels"` // ok | stopped
 		Behind int64  `json:"behind"`
-	}{Log: "ok"}
+	}{Log: "ok", Models: "ok"}
 	if err := s.health.Writable(r.Context()); err != nil {
 		s.log.WarnContext(r.Context(), "not ready: the log cannot be written", "error", err)
 		state.Log = "unavailable"
 	}
 	behind, err := s.health.Behind(r.Context())
 	if err != nil {
-		return err
+		s.log.WarnContext(r.Context(), "not ready: the read models stand still", "error", err)
+		state.Models = "stopped"
 	}
 	state.Behind = behind
-	state.Ready = state.Log == "ok" && behind <= maxBehind
+	state.Ready = state.Log == "ok" && state.Models == "ok" && behind <= maxBehind
 	if !state.Ready {
 		w.Header().Set("Retry-After", "5")
 		return answer(w, http.StatusServiceUnavailable, state)

@@ -57,6 +57,7 @@ type Server struct {
 	now      func() time.Time
 
 	door    doorkeeper
+	once    once
 	render  *render.Renderer
 	pages   *pages
 	handler http.Handler

@@ -142,6 +142,13 @@ func (r reader) versionList(ctx context.Context, who commands.Asker, a site.Vers
 }
 
 func (r reader) compare(ctx context.Context, who commands.Asker, a site.CompareArgs) (commands.Answer, error) {
+	for _, end := range []string{a.From, a.To} {
+		if domain.ID(end).Kind() == proposal.Kind.Prefix && who.Principal.IsAgent() {
+			if _, err := r.ownProposal(ctx, who, proposal.Which{Proposal: end}); err != nil {
+				return commands.Answer{}, err
+			}
+		}
+	}
 	diff, err := r.rows.Compare(ctx, who.Workspace, a)
 	if err := visible(who, a.Site, err); err != nil {
 		return commands.Answer{}, err

@@ -140,6 +140,52 @@ func TestCommandsTakeTurns(t *testing.T) {
 	}
 }
 
+// TestWhatWasAskedOnStdinIsAnswered: a client that closes its end hears what it
+// asked before, whether a server has the folder or not; one that may not speak
+// is told so.
+func TestWhatWasAskedOnStdinIsAnswered(t *testing.T) {
+	dir := t.TempDir()
+	ask := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"site_list","arguments":null}}
+`
+	for _, served := range []bool{false, true} {
+		if served {
+			start(t, dir)
+		}
+		for range 3 {
+			cmd := command(t.Context(), "mcp", "--data", dir)
+			cmd.Stdin = strings.NewReader(ask)
+			out, err := cmd.Output()
+			if err != nil || !strings.Contains(string(out), `"id":2`) || !strings.Contains(string(out), `"outcome":"done"`) {
+				t.Fatalf("served %v: %v\n%s", served, err, out)
+			}
+		}
+		for _, args := range [][]string{{"--agent", "ghost"}, {"--workspace", "nowhere"}, {"--workspace", "Bad/../ws"}} {
+			if code, _, said := ends(t, append([]string{"mcp", "--data", dir}, args...)...); code != exitRefused || said == "" {
+				t.Errorf("served %v: %v ended %d: %s", served, args, code, said)
+			}
+		}
+	}
+}
+
+// TestTwoFilesForOnePlace: a file that names the site's own language is no
+// other page, and a second run has nothing to do.
+func TestTwoFilesForOnePlace(t *testing.T) {
+	dir, files := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{"about.md": "# About\nOne.", "about.en.md": "# About\nTwo.", "über.md": "# Über", "\x1b[31mred.md": "# Red"} {
+		if err := os.WriteFile(filepath.Join(files, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for run := range 2 {
+		code, out, said := ends(t, "import", files, "--data", dir)
+		if code != 0 && code != exitRefused || run == 1 && !strings.Contains(out, "0 new, 0 changed") || strings.Contains(out, "\x1b") {
+			t.Errorf("run %d ended %d\n%q\n%s", run, code, out, said)
+		}
+	}
+}
+
 // TestFilesAreTheirOwnersOnly: nobody else on the machine reads drafts, people
 // or the log.
 func TestFilesAreTheirOwnersOnly(t *testing.T) {

@@ -87,11 +87,11 @@ func (r report) String() string {
 		}
 		fmt.Fprintf(&b, "%d files skipped: %s\n", len(r.Skipped), strings.Join(parts, ", "))
 		for _, s := range r.Skipped {
-			fmt.Fprintf(&b, "  %-14s %s: %s\n", s.Code, s.File, s.Reason)
+			fmt.Fprintf(&b, "  %-14s %s: %s\n", s.Code, printable(s.File), printable(s.Reason))
 		}
 	}
 	for _, f := range r.Refused {
-		fmt.Fprintf(&b, "  refused        %s: %s (%s)\n", f.File, f.Reason, f.Code)
+		fmt.Fprintf(&b, "  refused        %s: %s (%s)\n", printable(f.File), printable(f.Reason), f.Code)
 	}
 	return b.String()
 }
@@ -109,13 +109,17 @@ type importing struct {
 
 // importFolder takes every file of a folder down the road.
 func importFolder(ctx context.Context, at local, who localCaller, handle string, files fs.FS, progress func(done, total int)) (report, error) {
-	tree, err := folder.Read(files)
+	who.Group = domain.NewAction(time.Now()) // what was imported together can be found together
+	i := &importing{at: at, who: who, site: handle, known: map[string]string{}}
+	own, err := i.language(ctx)
+	if err != nil {
+		return i.report, err
+	}
+	tree, err := folder.ReadFor(files, own)
 	if err != nil {
 		return report{}, fmt.Errorf("read the folder: %w", err)
 	}
-	who.Group = domain.NewAction(time.Now()) // what was imported together can be found together
-	i := &importing{at: at, who: who, site: handle, known: map[string]string{}}
-	i.report = report{Site: handle, Articles: len(tree.Articles), Pages: len(tree.Pages), Ignored: tree.Ignored, Skipped: tree.Skipped, counts: map[string]int{}}
+	i.report = report{Site: handle, Articles: len(tree.Articles), Pages: len(tree.Pages), Ignored: tree.Ignored, Skipped: append([]folder.Skip{}, tree.Skipped...), counts: map[string]int{}}
 	for _, s := range tree.Skipped {
 		i.counts[string(s.Code)]++
 	}
@@ -158,6 +162,19 @@ func (i *importing) atOnce(ctx context.Context, n int, progress func(done, total
 	}
 	all.Wait()
 	return context.Cause(ctx)
+}
+
+// language is the site's own, and English for one that is still to be made: a
+// file that names it says nothing new, and two files for one place are told
+// apart by whoever reads the folder.
+func (i *importing) language(ctx context.Context) (string, error) {
+	out, err := i.at.Do(ctx, i.who, site.Get.Action, site.Which{Site: i.site})
+	if err != nil || out.Answer == nil {
+		return "en", err
+	}
+	var own struct{ Locale string }
+	err = respell(out.Site, &own)
+	return own.Locale, err
 }
 
 // settings makes the site, or sets what the folder says about it.

@@ -148,6 +148,11 @@ func (h *house) speakOverSocket(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	if _, err := h.caller(r.Context(), who, true); err != nil {
+		w.WriteHeader(http.StatusConflict)
+		_ = json.NewEncoder(w).Encode(faultOf(err)) // the other end may be gone; then nobody listens
+		return
+	}
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -157,13 +162,24 @@ func (h *house) speakOverSocket(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: assent-agent\r\n\r\n"); err != nil {
 		return
 	}
-	in := struct {
-		io.Reader
-		io.Closer
-	}{buffered, conn}
+	in := readingHalf{buffered, conn}
 	if err := h.speakLocal(context.WithoutCancel(r.Context()), who, true, in, conn); err != nil && !errors.Is(err, net.ErrClosed) {
 		slog.Error("a local agent's stream", "error", err)
 	}
+}
+
+// readingHalf is what comes in on a connection. Closing it leaves the other
+// half open: what was asked by then is still answered.
+type readingHalf struct {
+	io.Reader
+	conn net.Conn
+}
+
+func (h readingHalf) Close() error {
+	if half, ok := h.conn.(*net.UnixConn); ok {
+		return half.CloseRead()
+	}
+	return h.conn.SetReadDeadline(time.Now())
 }
 
 // joined is a local process that goes through the server.
@@ -257,6 +273,13 @@ func (j *joined) Speak(ctx context.Context, who localCaller, in io.ReadCloser, o
 	res, err := http.ReadResponse(from, nil)
 	if err != nil {
 		return err
+	}
+	if res.StatusCode == http.StatusConflict {
+		var no answered
+		if err := json.NewDecoder(res.Body).Decode(&no); err != nil {
+			return err
+		}
+		return no.err()
 	}
 	if res.StatusCode != http.StatusSwitchingProtocols {
 		return fmt.Errorf("the server of %s does not speak to local agents: %s", j.dir, res.Status)

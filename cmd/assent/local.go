@@ -14,6 +14,7 @@ import (
 	"assent/commands"
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/place"
 	"assent/domain/policy"
 	"assent/mcp"
 )
@@ -116,6 +117,9 @@ func (h *house) caller(ctx context.Context, who localCaller, joined bool) (mcp.C
 	if who.Workspace == "" {
 		who.Workspace = defaultWorkspace
 	}
+	if err := h.there(ctx, who.Workspace); err != nil {
+		return mcp.Caller{}, err
+	}
 	person, err := h.personBehind(ctx, who)
 	if err != nil {
 		return mcp.Caller{}, err
@@ -160,6 +164,23 @@ func (h *house) agentCalled(ctx context.Context, ws, name string) (string, error
 		}
 	}
 	return "", domain.Refuse("not-found", "There is no such agent here. Make it in the console, or leave --agent out.")
+}
+
+// there refuses a workspace that nobody set up: whoever names one would work
+// there as its owner.
+func (h *house) there(ctx context.Context, ws string) error {
+	if ws == defaultWorkspace {
+		return nil
+	}
+	missing := domain.Refuse("not-found", "There is no such workspace here.")
+	if !place.IsHandle(ws) {
+		return missing
+	}
+	settings, err := h.rowsNow(ctx, ws)
+	if err == nil && settings.Founder == "" {
+		return missing
+	}
+	return err
 }
 
 // personBehind is the person named by email, or the first owner.

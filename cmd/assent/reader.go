@@ -8,6 +8,7 @@ import (
 	"assent/domain"
 	"assent/domain/action"
 	"assent/domain/agent"
+	"assent/domain/live"
 	"assent/domain/policy"
 	"assent/domain/proposal"
 	"assent/domain/site"
@@ -253,7 +254,7 @@ func (r reader) Sites(ctx context.Context, ws string) ([]httpapi.SiteRow, error)
 			return nil, err
 		}
 		for _, s := range list {
-			rows = append(rows, httpapi.SiteRow{ID: s.ID, Title: s.Title, Live: s.Live, Pending: s.Pending})
+			rows = append(rows, httpapi.SiteRow{ID: s.ID, Title: s.Title, Live: live.PublishVersion(s.Published), Pending: s.Pending})
 		}
 		if cursor = next; cursor == "" {
 			return rows, nil

@@ -99,7 +99,7 @@ func (f form) all() map[string]field {
 // Parse reads arguments strictly. Every fault that can be seen is named in one
 // refusal, so that a call can be mended in one try.
 func (a *Action) Parse(raw json.RawMessage) (Command, error) {
-	if len(bytes.TrimSpace(raw)) == 0 {
+	if text := bytes.TrimSpace(raw); len(text) == 0 || string(text) == "null" {
 		raw = json.RawMessage("{}")
 	}
 	if err := Strict(raw); err != nil {

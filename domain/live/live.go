@@ -28,7 +28,11 @@ type At struct {
 func (l Live) Fields() []domain.Field {
 	var fields []domain.Field
 	for _, id := range slices.Sorted(maps.Keys(l.Items)) {
-		fields = append(fields, domain.Field{Name: id, Value: fmt.Sprintf("version %d at %s", l.Items[id].Version, l.Items[id].Address)})
+		value := fmt.Sprintf("version %d", l.Items[id].Version)
+		if at := l.Items[id].Address; at != "" {
+			value += " at " + at
+		}
+		fields = append(fields, domain.Field{Name: id, Value: value})
 	}
 	return fields
 }

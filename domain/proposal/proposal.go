@@ -122,8 +122,14 @@ type Called struct {
 
 // Approved is a person's yes to what they saw.
 type Approved struct {
-	By     string    `json:"by"`
-	Digest string    `json:"digest"` // of the card that was on screen
+	By     string `json:"by"`
+	Digest string `json:"digest"` // of the card that was on screen
+
+	// The card itself, clipped, where it was not as filed any more.
+	Counts  Counts          `json:"counts,omitzero"`
+	Lines   []domain.Change `json:"lines,omitempty"`
+	Clipped bool            `json:"clipped,omitempty"`
+
 	Action domain.ID `json:"action"` // the deciding itself
 }
 
@@ -169,6 +175,9 @@ func (e Called) Evolve(p Proposal) Proposal {
 // Evolve notes the yes.
 func (e Approved) Evolve(p Proposal) Proposal {
 	p.Status, p.By, p.Approval = IsApproved, e.By, e.Action
+	if e.Lines != nil {
+		p.Card.Digest, p.Card.Counts, p.Card.Lines, p.Card.Clipped = e.Digest, e.Counts, e.Lines, e.Clipped
+	}
 	return p
 }
 

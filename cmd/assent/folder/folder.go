@@ -98,7 +98,11 @@ type Tree struct {
 
 // Read reads the folder. What is wrong with one file is a [Skip]; the error is
 // only for a root that cannot be listed.
-func Read(fsys fs.FS) (Tree, error) {
+func Read(fsys fs.FS) (Tree, error) { return ReadFor(fsys, "") }
+
+// ReadFor is Read for a site whose own locale is known, unless the folder names
+// another one.
+func ReadFor(fsys fs.FS, own string) (Tree, error) {
 	found, err := list(fsys)
 	if err != nil {
 		return Tree{}, fmt.Errorf("reading the folder: %w", err)
@@ -113,8 +117,8 @@ func Read(fsys fs.FS) (Tree, error) {
 			tree.Skipped = append(tree.Skipped, s)
 		}
 	}
-	locale := ""
-	if site != nil {
+	locale := own
+	if site != nil && site.Locale != "" {
 		locale = site.Locale
 	}
 	items := readAll(fsys, slices.DeleteFunc(found.files, func(f string) bool { return used[f] }), found.root, locale)

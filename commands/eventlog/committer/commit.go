@@ -154,9 +154,15 @@ func (v *view) Version(stream string) (domain.Version, error) {
 
 // Rows are at most limit events of a stream after a version.
 func (v *view) Rows(stream string, after domain.Version, limit int) ([]chain.Row, error) {
-	rows, err := v.View.Rows(stream, after, limit)
+	stored, err := v.View.Version(stream)
 	if err != nil {
 		return nil, err
+	}
+	var rows []chain.Row
+	if after < stored { // those who lose to a write of this commit need not ask the database
+		if rows, err = v.View.Rows(stream, after, limit); err != nil {
+			return nil, err
+		}
 	}
 	for _, r := range v.rows[stream] {
 		if r.Version > after && len(rows) < limit {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,10 +22,11 @@ import (
 
 // shelf is a backend that keeps rows in memory, and fails as it is told to.
 type shelf struct {
-	turn   chan struct{} // one is taken by every Begin, unless nil
-	begun  chan struct{} // told of every Begin, unless nil
-	refuse domain.ID     // of an event it does not take
-	doubt  bool          // commits, and says that it does not know
+	turn    chan struct{} // Begin waits until it is closed, unless nil
+	release func()        // closes it
+	begun   chan struct{} // told of every Begin, unless nil
+	refuse  domain.ID     // of an event it does not take
+	doubt   bool          // commits, and says that it does not know
 
 	mu      sync.Mutex
 	head    commands.Head
@@ -104,15 +106,14 @@ func (s *shelf) Close() error { return nil }
 // is already at a first append: whatever comes now shares the next commit.
 func gated(t *testing.T) (*shelf, *Committer) {
 	t.Helper()
-	s := &shelf{turn: make(chan struct{}, 100), begun: make(chan struct{}, 100)}
+	s := &shelf{turn: make(chan struct{}), begun: make(chan struct{}, 100)}
+	s.release = sync.OnceFunc(func() { close(s.turn) })
 	c := started(t, s)
+	t.Cleanup(s.release) // before it is closed
 	go func() { _, _ = c.Append(context.Background(), spelt(t, logtest.To("first", 0, "first"))) }()
 	<-s.begun
 	return s, c
 }
-
-// release lets all commits go on.
-func (s *shelf) release() { close(s.turn) }
 
 func started(t *testing.T, s *shelf) *Committer {
 	c := New(s, func() time.Time { return time.Unix(1, 0) }, func(commands.Head) {})
@@ -281,7 +282,7 @@ func TestAnAppendWhoseContextEndsDuringItsCommitIsAnswered(t *testing.T) {
 	}()
 	<-s.begun
 	cancel()
-	s.release()
+	close(s.turn)
 	if err := <-answer; err != nil {
 		t.Errorf("%s: %v", "the error", err)
 	}
@@ -312,7 +313,7 @@ func TestOneCommitDoesNotTakeMoreThanItsBytes(t *testing.T) {
 	for i := range 30 {
 		w := logtest.To(fmt.Sprint(i), 0, fmt.Sprintf("%d-1", i), fmt.Sprintf("%d-2", i), fmt.Sprintf("%d-3", i))
 		for j := range w.Events {
-			w.Events[j].Data = fmt.Appendf(nil, "%q", make([]byte, 60<<10)) // some 240 KiB
+			w.Events[j].Data = []byte(`"` + strings.Repeat("x", 200<<10) + `"`)
 		}
 		waiting = append(waiting, enqueued(t, c, w))
 	}

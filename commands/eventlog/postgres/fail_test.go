@@ -64,7 +64,7 @@ func TestAServerThatCannotBeReachedIsAnErrorWithinSeconds(t *testing.T) {
 			t.Errorf("%s: the append is answered %v", name, err)
 		}
 	}
-	r.set(func(r *road) { r.silent = false })
+	r.set(func(r *road) { r.closed, r.silent = false, false })
 	r.cut()
 	log.Must(logtest.To("a", 0, "a1"))
 	verified(t, log.Log.(*Log))

@@ -10,7 +10,6 @@ import (
 
 	"assent/commands"
 	"assent/commands/eventlog/chain"
-	"assent/commands/eventlog/internal/admit"
 	"assent/domain"
 )
 
@@ -18,70 +17,6 @@ import (
 type asker interface {
 	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
-}
-
-// insert writes events if the head row is where it is expected, and then moves
-// it: one statement, one trip, one transaction. It affects no rows otherwise.
-const insert = `WITH fence AS (
-	UPDATE head SET position = $3, recorded_at = $4, chain = $5 WHERE position = $1 AND chain = $2 RETURNING 1
-), named AS (
-	INSERT INTO streams (id, name)
-	SELECT * FROM unnest($6::bigint[], $7::bytea[]) WHERE EXISTS (SELECT FROM fence)
-)
-INSERT INTO events (position, stream, version, id, word, revision, recorded_at, envelope, data, link)
-SELECT * FROM unnest($8::bigint[], $9::bigint[], $10::bigint[], $11::bytea[], $12::text[], $13::bigint[], $14::bigint[], $15::bytea[], $16::bytea[], $17::bytea[])
-WHERE EXISTS (SELECT FROM fence)`
-
-// columns are rows as insert takes them.
-type columns struct {
-	newID   []int64
-	newName [][]byte
-
-	position, stream, version []int64
-	id                        [][]byte
-	word                      []string
-	revision, recorded        []int64
-	envelope, data, link      [][]byte
-}
-
-// columns spells appends out. A stream nobody wrote to has the position of its
-// first event as its id.
-func (w *writer) columns(appends []*admit.Append) *columns {
-	c := new(columns)
-	fresh := make(map[string]int64)
-	for _, a := range appends {
-		for _, write := range a.Writes {
-			if len(write.Rows) == 0 {
-				continue
-			}
-			id := w.streams[write.Name].id
-			if id == 0 {
-				id = fresh[write.Name]
-			}
-			if id == 0 {
-				id = int64(write.Rows[0].Position)
-				fresh[write.Name] = id
-				c.newID, c.newName = append(c.newID, id), append(c.newName, []byte(write.Name))
-			}
-			for i := range write.Rows {
-				c.add(id, &write.Rows[i])
-			}
-		}
-	}
-	return c
-}
-
-func (c *columns) add(stream int64, r *chain.Row) {
-	c.position = append(c.position, int64(r.Position))
-	c.stream = append(c.stream, stream)
-	c.version = append(c.version, int64(r.Version))
-	c.id = append(c.id, []byte(r.ID))
-	c.word = append(c.word, r.Word)
-	c.revision = append(c.revision, int64(r.Revision))
-	c.recorded = append(c.recorded, r.At.UnixNano())
-	c.envelope = append(c.envelope, r.Text)
-	c.data = append(c.data, r.Data)
-	c.link = append(c.link, r.Link[:])
 }
 
 const selectHead = "SELECT position, recorded_at, chain FROM head"

@@ -1,0 +1,147 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+
+	"assent/commands"
+	"assent/commands/eventlog/chain"
+	"assent/commands/eventlog/internal/admit"
+)
+
+// The statement that writes has three parts: it moves the head row if that is
+// where it is expected, and only then names new streams and adds events. One
+// statement is one trip and one transaction; it affects no rows otherwise.
+const (
+	fence = `WITH fence AS (
+	UPDATE head SET position = $3, recorded_at = $4, chain = $5 WHERE position = $1 AND chain = $2 RETURNING 1
+)`
+	named = `, named AS (
+	INSERT INTO streams (id, name) SELECT * FROM %s WHERE EXISTS (SELECT FROM fence)
+)`
+	added = `
+INSERT INTO events (position, stream, version, id, word, revision, recorded_at, envelope, data, link)
+SELECT * FROM %s WHERE EXISTS (SELECT FROM fence)`
+)
+
+// few is up to how many events a statement spells out one by one: PostgreSQL
+// takes twice as long to unpack arrays that hold hardly anything.
+const few = 8
+
+// The types of what goes into the tables.
+var (
+	streamTypes = []string{"bigint", "bytea"}
+	eventTypes  = []string{"bigint", "bigint", "bigint", "bytea", "text", "bigint", "bigint", "bytea", "bytea", "bytea"}
+)
+
+// columns are what appends add to the tables, a slice a column.
+type columns struct {
+	newID   []int64
+	newName [][]byte
+
+	position, stream, version []int64
+	id                        [][]byte
+	word                      []string
+	revision, recorded        []int64
+	envelope, data, link      [][]byte
+}
+
+// statement is the text and the arguments that write the columns and move the
+// head row.
+func (c *columns) statement(from, to commands.Head) (string, []any) {
+	args := []any{int64(from.Position), from.Chain[:], int64(to.Position), to.At.UnixNano(), to.Chain[:]}
+	query := fence
+	if len(c.newID) > 0 {
+		query += fmt.Sprintf(named, source(len(c.newID), len(args), streamTypes))
+		args = pass(args, len(c.newID), func(i int) []any { return []any{c.newID[i], c.newName[i]} }, c.newID, c.newName)
+	}
+	query += fmt.Sprintf(added, source(len(c.id), len(args), eventTypes))
+	return query, pass(args, len(c.id), func(i int) []any {
+		return []any{c.position[i], c.stream[i], c.version[i], c.id[i], c.word[i], c.revision[i], c.recorded[i], c.envelope[i], c.data[i], c.link[i]}
+	}, c.position, c.stream, c.version, c.id, c.word, c.revision, c.recorded, c.envelope, c.data, c.link)
+}
+
+// source is n rows as a table, from arguments after the first few: each value
+// an argument, or, if there are many, each column one.
+func source(n, after int, types []string) string {
+	var b strings.Builder
+	argument := func(i int, suffix string) {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		after++
+		fmt.Fprintf(&b, "$%d::%s%s", after, types[i], suffix)
+	}
+	if n > few {
+		b.WriteString("unnest(")
+		for i := range types {
+			argument(i, "[]")
+		}
+		b.WriteString(") AS v")
+		return b.String()
+	}
+	b.WriteString("(VALUES ")
+	for row := range n {
+		if row > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("(")
+		for i := range types {
+			argument(i, "")
+		}
+		b.WriteString(")")
+	}
+	b.WriteString(") AS v")
+	return b.String()
+}
+
+// pass adds n rows to arguments as source has them.
+func pass(args []any, n int, row func(int) []any, whole ...any) []any {
+	if n > few {
+		return append(args, whole...)
+	}
+	for i := range n {
+		args = append(args, row(i)...)
+	}
+	return args
+}
+
+// columns spells appends out. A stream nobody wrote to has the position of its
+// first event as its id.
+func (w *writer) columns(appends []*admit.Append) *columns {
+	c := new(columns)
+	fresh := make(map[string]int64)
+	for _, a := range appends {
+		for _, write := range a.Writes {
+			if len(write.Rows) == 0 {
+				continue
+			}
+			id := w.streams[write.Name].id
+			if id == 0 {
+				id = fresh[write.Name]
+			}
+			if id == 0 {
+				id = int64(write.Rows[0].Position)
+				fresh[write.Name] = id
+				c.newID, c.newName = append(c.newID, id), append(c.newName, []byte(write.Name))
+			}
+			for i := range write.Rows {
+				c.add(id, &write.Rows[i])
+			}
+		}
+	}
+	return c
+}
+
+func (c *columns) add(stream int64, r *chain.Row) {
+	c.position = append(c.position, int64(r.Position))
+	c.stream = append(c.stream, stream)
+	c.version = append(c.version, int64(r.Version))
+	c.id = append(c.id, []byte(r.ID))
+	c.word = append(c.word, r.Word)
+	c.revision = append(c.revision, int64(r.Revision))
+	c.recorded = append(c.recorded, r.At.UnixNano())
+	c.envelope = append(c.envelope, r.Text)
+	c.data = append(c.data, r.Data)
+	c.link = append(c.link, r.Link[:])
+}
