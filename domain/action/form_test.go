@@ -81,7 +81,7 @@ func TestParse(t *testing.T) {
 		"a field that is nobody's":       {`{"bed":"b","size":"small","Secret":"x"}`, "no argument `Secret`"},
 		"a name that is long":            {`{"bed":"b","size":"small","` + strings.Repeat("x", 500) + `":1}`, "xxx…`"},
 		"a list":                         {`["bed"]`, "must be an object of named values"},
-		"null":                           {`null`, "must be an object of named values"},
+		"null":                           {`null`, "`bed` is missing"},
 		"a text":                         {`"bed"`, "must be an object of named values"},
 	}
 	for name, tt := range tests {
