@@ -59,7 +59,8 @@ const supervise = `set -e
 echo started
 cat >/dev/null
 "$1/pg_ctl" -D "$0/data" -m immediate -w stop >/dev/null
-rm -rf "$0"/*`
+cd /
+rm -rf "$0"`
 
 // startCluster starts a PostgreSQL of the tests' own, on a socket in its
 // folder. It writes to the disk before it answers only if benchmarks run:

@@ -35,12 +35,10 @@ func headOf(row pgx.Row) (head commands.Head, err error) {
 	return head, err
 }
 
-// linkAt is the hash stored at a position; zero where there is no event.
-func linkAt(ctx context.Context, db asker, at domain.Position) (link [32]byte, err error) {
-	rows, err := db.Query(ctx, "SELECT link FROM events WHERE position = $1", int64(at))
-	if err != nil {
-		return link, err
-	}
+const selectLink = "SELECT link FROM events WHERE position = $1"
+
+// linkOf is the hash stored at a position; zero where there is no event.
+func linkOf(rows pgx.Rows) (link [32]byte, err error) {
 	var stored []byte
 	_, err = pgx.ForEachRow(rows, []any{&stored}, func() error {
 		link, err = hash(stored)

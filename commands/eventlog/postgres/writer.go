@@ -3,8 +3,10 @@ package postgres
 import (
 	"context"
 	"crypto/sha256"
+	"maps"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"assent/commands"
 	"assent/commands/eventlog/chain"
@@ -29,6 +31,7 @@ type writer struct {
 	head    commands.Head         // committed, as far as this process knows
 	streams map[string]streamHead // as of head, or later: then head is not the log's end
 	holding bool                  // in a transaction that holds the head row
+	crowded bool                  // others have written since this writer last did
 }
 
 // streamHead is a stream as the tables know it.
@@ -45,11 +48,15 @@ func (w *writer) deadline() (context.Context, context.CancelFunc) {
 }
 
 // Begin connects where there is no connection, and learns of streams it does
-// not know.
+// not know. While others write too it holds the head row from the start: a
+// statement that misses would only cost time.
 func (w *writer) Begin(streams []string) (commands.Head, error) {
 	ctx, cancel := w.deadline()
 	defer cancel()
 	err := w.ready(ctx)
+	if err == nil && w.crowded && !w.holding {
+		err = w.hold(ctx)
+	}
 	if err == nil {
 		err = w.learn(ctx, streams)
 	}
@@ -94,51 +101,61 @@ func (w *writer) learn(ctx context.Context, names []string) error {
 	if digests == nil {
 		return nil
 	}
-	return w.remember(ctx, `SELECT name, id, (SELECT coalesce(max(version), 0) FROM events WHERE stream = streams.id)
+	rows, err := w.db.Query(ctx, `SELECT name, id, (SELECT coalesce(max(version), 0) FROM events WHERE stream = streams.id)
 		FROM streams WHERE sha256(name) = ANY ($1)`, digests)
-}
-
-// remember takes over where streams are, as a query tells.
-func (w *writer) remember(ctx context.Context, query string, arg any) error {
-	rows, err := w.db.Query(ctx, query, arg)
 	if err != nil {
 		return err
 	}
+	return collect(rows, w.streams)
+}
+
+// collect reads where streams are.
+func collect(rows pgx.Rows, streams map[string]streamHead) error {
 	var name []byte
 	var at streamHead
-	_, err = pgx.ForEachRow(rows, []any{&name, &at.id, &at.version}, func() error {
-		w.streams[string(name)] = at
+	_, err := pgx.ForEachRow(rows, []any{&name, &at.id, &at.version}, func() error {
+		streams[string(name)] = at
 		return nil
 	})
 	return err
 }
 
 // catchUp reads where the log ends, and all streams that moved since it ended
-// where this writer knew. What it knew to be committed must still stand.
-func (w *writer) catchUp(ctx context.Context, lock string) error {
-	known := w.head
-	head, err := headOf(w.db.QueryRow(ctx, selectHead+lock))
-	if err != nil {
-		return err
+// where this writer knew. What it knew to be committed must still stand. With
+// first, which holds the head row, all of it is one trip: each question sees
+// what is there when it is asked.
+func (w *writer) catchUp(ctx context.Context, lock string, first ...string) error {
+	known, head, link := w.head, commands.Head{}, [32]byte{}
+	moved := make(map[string]streamHead)
+	asked := new(pgx.Batch)
+	for _, q := range first {
+		asked.Queue(q)
 	}
-	link, err := linkAt(ctx, w.db, known.Position)
+	asked.Queue(selectHead + lock).QueryRow(func(row pgx.Row) (err error) {
+		head, err = headOf(row)
+		return err
+	})
+	asked.Queue(selectLink, int64(known.Position)).Query(func(rows pgx.Rows) (err error) {
+		link, err = linkOf(rows)
+		return err
+	})
+	asked.Queue(`SELECT s.name, s.id, e.version FROM streams s JOIN
+		(SELECT stream, max(version) AS version FROM events WHERE position > $1 AND position <= $2 GROUP BY stream) e ON e.stream = s.id`,
+		int64(known.Position), int64(known.Position+far)).Query(func(rows pgx.Rows) error { return collect(rows, moved) })
+	err := w.db.SendBatch(ctx, asked).Close()
 	switch {
 	case err != nil:
 		return err
 	case link != known.Chain:
 		return &chain.Broken{Position: max(known.Position, 1), What: "an event that was committed is no longer there"}
-	}
-	if head.Position-known.Position > far {
+	case head.Position-known.Position > far:
 		w.streams = nil
+	case w.streams != nil:
+		maps.Copy(w.streams, moved)
 	}
-	if w.streams != nil {
-		err = w.remember(ctx, `SELECT s.name, s.id, e.version FROM streams s JOIN
-			(SELECT stream, max(version) AS version FROM events WHERE position > $1 GROUP BY stream) e ON e.stream = s.id`, int64(known.Position))
-	}
-	if err == nil {
-		w.head = head
-	}
-	return err
+	w.crowded = head != known
+	w.head = head
+	return nil
 }
 
 // Version is where a stream is.
@@ -165,8 +182,6 @@ func (w *writer) Commit(appends []*admit.Append, head commands.Head) error {
 	defer cancel()
 	hit, err := w.put(ctx, appends, head)
 	switch {
-	case err != nil && w.holding:
-		err = unwritten(err) // not committed yet
 	case err != nil:
 		err = uncertain(err)
 	case !hit:
@@ -174,10 +189,6 @@ func (w *writer) Commit(appends []*admit.Append, head commands.Head) error {
 			return committer.ErrMoved
 		}
 		err = unwritten(err)
-	case w.holding:
-		if _, err = w.db.Exec(ctx, "COMMIT"); err != nil {
-			err = uncertain(err)
-		}
 	}
 	if err != nil {
 		w.forget()
@@ -189,15 +200,25 @@ func (w *writer) Commit(appends []*admit.Append, head commands.Head) error {
 }
 
 // put is the one statement that writes, or, with nothing to write, asks whether
-// the head row is where the writer knows it to be.
+// the head row is where the writer knows it to be. A transaction that holds the
+// row ends with it, in the same trip.
 func (w *writer) put(ctx context.Context, appends []*admit.Append, head commands.Head) (hit bool, err error) {
+	asked := new(pgx.Batch)
 	if len(appends) == 0 {
-		err = w.db.QueryRow(ctx, "SELECT position = $1 AND chain = $2 FROM head", int64(w.head.Position), w.head.Chain[:]).Scan(&hit)
-		return hit, err
+		asked.Queue("SELECT position = $1 AND chain = $2 FROM head", int64(w.head.Position), w.head.Chain[:]).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&hit) })
+	} else {
+		query, args := w.columns(appends).statement(w.head, head)
+		asked.Queue(query, args...).Exec(func(tag pgconn.CommandTag) error {
+			hit = tag.RowsAffected() > 0
+			return nil
+		})
 	}
-	query, args := w.columns(appends).statement(w.head, head)
-	tag, err := w.db.Exec(ctx, query, args...)
-	return tag.RowsAffected() > 0, err
+	if w.holding {
+		asked.Queue("COMMIT")
+	}
+	err = w.db.SendBatch(ctx, asked).Close()
+	return hit, err
 }
 
 // hold takes the head row for this writer alone and catches up with it.
@@ -205,11 +226,8 @@ func (w *writer) hold(ctx context.Context) error {
 	if w.holding {
 		return &chain.Broken{Position: w.head.Position, What: "the log's end moved while it was held"}
 	}
-	if _, err := w.db.Exec(ctx, "BEGIN"); err != nil {
-		return err
-	}
 	w.holding = true
-	return w.catchUp(ctx, " FOR UPDATE")
+	return w.catchUp(ctx, " FOR UPDATE", "BEGIN")
 }
 
 // wrote takes over where the streams of committed appends are now.
@@ -236,7 +254,7 @@ func (w *writer) Abandon() { w.forget() }
 // closing says adds nothing.
 func (w *writer) forget() {
 	_ = w.Close()
-	w.streams, w.holding = nil, false
+	w.streams, w.holding, w.crowded = nil, false, false
 }
 
 // Close lets go of the connection.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,6 +49,28 @@ func BenchmarkAppend(b *testing.B) {
 			b.Fatal(err)
 		}
 	})
+}
+
+// BenchmarkAppend64Writers shares commits among 64 writers, each with streams
+// of its own.
+func BenchmarkAppend64Writers(b *testing.B) {
+	const writers = 64
+	l := openAt(b, filepath.Join(b.TempDir(), "log.db"), time.Now)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	b.ResetTimer()
+	for w := range writers {
+		wg.Go(func() {
+			for i := 0; next.Add(1) <= int64(b.N); i++ {
+				if _, err := l.Append(b.Context(), one(w*1_000_000+i)); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
 }
 
 // BenchmarkBareFsync is what no durable append can do without: the same bytes

@@ -9,6 +9,7 @@ import (
 
 	"assent/commands"
 	"assent/commands/eventlog/chain"
+	"assent/commands/eventlog/committer"
 	"assent/domain"
 )
 
@@ -207,6 +208,8 @@ func unwritten(err error) error {
 	switch code(err) {
 	case sqlite.ResultBusy, sqlite.ResultLocked:
 		return fmt.Errorf("%w: %w", commands.ErrBusy, err)
+	case sqlite.ResultFull, sqlite.ResultTooBig, sqlite.ResultConstraint:
+		return fmt.Errorf("%w: %w", committer.ErrRefused, err)
 	}
 	return fmt.Errorf("%w: %w", commands.ErrUnavailable, err)
 }

@@ -1,10 +1,8 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +11,6 @@ import (
 
 	"assent/commands"
 	"assent/commands/eventlog/chain"
-	"assent/commands/eventlog/internal/admit"
 	"assent/commands/eventlog/logtest"
 	"assent/domain"
 )
@@ -27,15 +24,13 @@ func fresh(t *testing.T) (*logtest.Log, *Log) {
 	return log, log.Log.(*Log)
 }
 
-// pragma sets something on the writer's connection.
+// pragma sets something on the writer's connection, while nobody appends.
 func pragma(t *testing.T, l *Log, text string) {
 	t.Helper()
-	w := <-l.turn
-	defer func() { l.turn <- w }()
-	if err := w.ready(); err != nil {
+	if err := l.writer.ready(); err != nil {
 		t.Fatal(err)
 	}
-	if err := sqlitex.ExecuteTransient(w.db.Conn, "PRAGMA "+text, nil); err != nil {
+	if err := sqlitex.ExecuteTransient(l.writer.db.Conn, "PRAGMA "+text, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -105,23 +100,6 @@ func TestAFileLockedByAnotherIsBusyAndReadsGoOn(t *testing.T) {
 	log.Must(logtest.To("a", 1, "a2"))
 }
 
-func TestAnAppendWhoseContextEndsBeforeItsTurnWritesNothing(t *testing.T) {
-	log, l := fresh(t)
-	w := <-l.turn // somebody is writing
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() {
-		_, err := l.Append(ctx, logtest.To("a", 0, "a1"))
-		done <- err
-	}()
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
-	}
-	l.turn <- w
-	log.Same("events", len(log.All()), 0)
-}
-
 func TestTwoWritersOfOneFileNeverWriteOverEachOther(t *testing.T) {
 	one, l := fresh(t)
 	two := logtest.NewLog(t, func(t *testing.T, clock func() time.Time) commands.Log {
@@ -163,61 +141,6 @@ func TestAWriterStopsWhenWhatWasCommittedIsGone(t *testing.T) {
 		}
 	}
 	outside(t, pathOf(l), "UPDATE head SET position = position") // the file is not held
-}
-
-func TestOneCommitAnswersEveryRequestByItself(t *testing.T) {
-	log, l := fresh(t)
-	log.Must(logtest.To("a", 0, "a1"))
-	var batch []*request
-	for _, writes := range [][]commands.Write{
-		{logtest.To("b", 0, "b1")},
-		{logtest.To("a", 0, "x1")},                           // conflicts
-		{logtest.To("a", 1, "a2"), logtest.To("b", 1, "b2")}, // rests on the first
-		{logtest.To("b", 0, "b1")},                           // is the first
-		{logtest.To("b", 2)},                                 // checks the third
-		{logtest.To("b", 1, "b2")},                           // a part of the third, all of it there
-	} {
-		a, err := admit.Encode(writes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		batch = append(batch, &request{append: a})
-	}
-	w := <-l.turn
-	w.commit(log.Clock.Now(), batch)
-	l.turn <- w
-
-	var positions []int64
-	for _, r := range batch {
-		positions = append(positions, int64(r.receipt.Position))
-	}
-	log.Same("positions", positions, []int64{2, 0, 4, 2, 4, 4})
-	var c *commands.Conflict
-	if !errors.As(batch[1].err, &c) || c.Actual != 1 {
-		t.Errorf("the second is told %v", batch[1].err)
-	}
-	for _, i := range []int{0, 2, 3, 4, 5} {
-		if batch[i].err != nil {
-			t.Errorf("request %d is told %v", i+1, batch[i].err)
-		}
-	}
-	verified(t, l)
-
-	pragma(t, l, "query_only=ON")
-	w = <-l.turn
-	w.commit(log.Clock.Now(), batch[:2]) // both were answered: nothing to write, nothing to fail
-	next, err := admit.Encode([]commands.Write{logtest.To("c", 0, "c1")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	failing := []*request{batch[0], {append: next}}
-	w.commit(log.Clock.Now(), failing)
-	l.turn <- w
-	if !slices.ContainsFunc(failing, func(r *request) bool {
-		return errors.Is(r.err, commands.ErrUnavailable) && r.receipt == (commands.Receipt{})
-	}) {
-		t.Error("a commit that failed is answered with success")
-	}
 }
 
 func verified(t *testing.T, l *Log) {

@@ -16,6 +16,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"assent/commands"
+	"assent/commands/eventlog/committer"
 	"assent/commands/eventlog/internal/admit"
 	"assent/commands/eventlog/internal/tail"
 	"assent/domain"
@@ -26,12 +27,11 @@ var errClosed = fmt.Errorf("%w: it is closed", commands.ErrUnavailable)
 
 // Log is a commands.Log in a SQLite file.
 type Log struct {
-	clock    func() time.Time
 	tail     *tail.Tail
 	standing standing
 	reads    *sqlitex.Pool
-	turn     chan *writer // holds the writer while nobody writes
-	copier   *copier
+	writes   *committer.Committer
+	writer   *writer       // which is the committer's
 	closed   chan struct{} // closed once Close has begun
 	close    func() error
 }
@@ -67,52 +67,38 @@ func Open(ctx context.Context, path string, clock func() time.Time, options ...O
 	return l, nil
 }
 
-func open(ctx context.Context, path string, clock func() time.Time, set settings) (_ *Log, err error) {
-	l := &Log{clock: clock, closed: make(chan struct{}), turn: make(chan *writer, 1)}
-	if l.reads, err = readPool(path, set); err != nil {
+func open(ctx context.Context, path string, clock func() time.Time, set settings) (*Log, error) {
+	l := &Log{closed: make(chan struct{})}
+	reads, err := readPool(path, set)
+	if err != nil {
 		return nil, err
 	}
+	l.reads = reads
 	head, err := l.checkedHead(ctx)
+	var c *copier
 	if err == nil {
-		l.copier, err = startCopier(path, set)
+		c, err = startCopier(path, set)
 	}
 	if err != nil {
 		return nil, joined(err, l.reads.Close())
 	}
 	l.tail = tail.At(head)
-	l.turn <- &writer{path: path, set: set, head: head, copier: l.copier, standing: &l.standing}
+	l.writer = &writer{path: path, set: set, head: head, copier: c, standing: &l.standing}
+	l.writes = committer.New(l.writer, clock, l.tail.Move)
 	l.close = sync.OnceValue(l.shut)
 	return l, nil
 }
 
 // Append writes all of it or nothing. Besides what commands.Log names, a
 // caller's fault is an error that tells it: a malformed append, or event ids
-// used again for something else. A context that ends before the append's turn
-// has come leaves nothing behind; later it no longer matters.
+// used again for something else. A context that ends before the append's
+// commit has begun leaves nothing behind; later it no longer matters.
 func (l *Log) Append(ctx context.Context, writes ...commands.Write) (commands.Receipt, error) {
 	a, err := admit.Encode(writes)
 	if err != nil {
 		return commands.Receipt{}, err
 	}
-	if err := l.alive(ctx); err != nil {
-		return commands.Receipt{}, err
-	}
-	var w *writer
-	select {
-	case w = <-l.turn:
-	case <-ctx.Done():
-		return commands.Receipt{}, ctx.Err()
-	case <-l.closed:
-		return commands.Receipt{}, errClosed
-	}
-	defer func() { l.turn <- w }()
-	if err := l.alive(ctx); err != nil {
-		return commands.Receipt{}, err
-	}
-	r := &request{append: a}
-	w.commit(l.clock(), []*request{r})
-	l.tail.Move(w.head)
-	return r.receipt, r.err
+	return l.writes.Append(ctx, a)
 }
 
 // Follow gives every event after a position and waits for more. What another
@@ -141,14 +127,14 @@ func (l *Log) Head(ctx context.Context) (commands.Head, error) {
 	return l.tail.Head(), nil
 }
 
-// Close answers the append under way, ends followers and lets go of the file.
+// Close answers the appends that are queued, ends followers and lets go of the
+// file.
 func (l *Log) Close() error { return l.close() }
 
 func (l *Log) shut() error {
 	close(l.closed)
-	w := <-l.turn
 	// The writer goes last: the last connection to leave copies the WAL back.
-	return joined(l.copier.stop(), l.reads.Close(), w.close())
+	return joined(l.reads.Close(), l.writes.Close())
 }
 
 // alive says why nothing can be asked of the log, if so.

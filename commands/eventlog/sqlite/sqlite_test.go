@@ -23,12 +23,7 @@ func TestTheSQLiteLogKeepsEveryPromise(t *testing.T) {
 		}))
 }
 
-func pathOf(log commands.Log) string {
-	l := log.(*Log)
-	w := <-l.turn
-	defer func() { l.turn <- w }()
-	return w.path
-}
+func pathOf(log commands.Log) string { return log.(*Log).writer.path }
 
 func openAt(t testing.TB, path string, clock func() time.Time) *Log {
 	t.Helper()

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"sync"
 
+	"assent/commands/eventlog/internal/admit"
 	"assent/domain"
 )
 
@@ -21,15 +22,15 @@ func (s *standing) at(stream string) (domain.Version, bool) {
 	return v, known
 }
 
-// learn takes over where the streams of committed requests are now.
-func (s *standing) learn(streams map[string]streamHead, requests []*request) {
+// learn takes over where the streams of committed appends are now.
+func (s *standing) learn(streams map[string]streamHead, appends []*admit.Append) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.versions == nil {
 		s.versions = make(map[string]domain.Version)
 	}
-	for _, r := range requests {
-		for _, w := range r.append.Writes {
+	for _, a := range appends {
+		for _, w := range a.Writes {
 			if head, known := streams[w.Name]; known {
 				s.versions[w.Name] = head.version
 			}

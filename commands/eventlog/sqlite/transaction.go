@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"time"
-
 	"zombiezen.com/go/sqlite"
 
 	"assent/commands"
@@ -11,100 +9,82 @@ import (
 	"assent/domain"
 )
 
-// transaction is one commit under way. What it writes reaches what the writer
-// believes only once it is committed.
+// transaction is what one commit writes. It reaches what the writer believes
+// only once it is committed.
 type transaction struct {
 	*writer
-	head    commands.Head         // after what was written so far
 	touched map[string]streamHead // streams as this transaction leaves them
 	bytes   int                   // written, as the limits count
 }
 
-// run does everything but the COMMIT: it answers every request and writes what
-// is to be written. An error is the database's: nothing may be committed then.
-func (t *transaction) run(now time.Time, requests []*request) error {
-	if err := t.db.exec("BEGIN IMMEDIATE"); err != nil {
-		return err
-	}
-	if err := t.catchUp(); err != nil {
-		return err
-	}
-	for _, r := range requests {
-		answer, err := r.append.Admit(t)
-		if err != nil {
-			return err
+// write puts appends into the tables and moves the head row.
+func (t *transaction) write(appends []*admit.Append, head commands.Head) error {
+	for _, a := range appends {
+		for _, w := range a.Writes {
+			if err := t.extend(w); err != nil {
+				return err
+			}
 		}
-		if answer != nil {
-			r.receipt, r.err = answer.Receipt, answer.Err
-			continue
-		}
-		if err := t.write(r.append, now); err != nil {
-			return err
-		}
-		r.receipt = commands.Receipt{Position: t.head.Position, At: t.head.At}
-	}
-	if t.head == t.writer.head {
-		return nil
 	}
 	return t.db.exec("UPDATE head SET position = ?, recorded_at = ?, chain = ?", func(s *sqlite.Stmt) {
-		s.BindInt64(1, int64(t.head.Position))
-		s.BindInt64(2, t.head.At.UnixNano())
-		s.BindBytes(3, t.head.Chain[:])
+		s.BindInt64(1, int64(head.Position))
+		s.BindInt64(2, head.At.UnixNano())
+		s.BindBytes(3, head.Chain[:])
 	})
+}
+
+// extend adds events to a stream.
+func (t *transaction) extend(w admit.Write) error {
+	if len(w.Rows) == 0 {
+		return nil
+	}
+	head, ok := t.touched[w.Name]
+	if !ok {
+		var err error
+		if head, err = t.stream(w.Name); err != nil {
+			return err
+		}
+	}
+	if head.id == 0 {
+		var err error
+		if head.id, err = t.name(w.Name); err != nil {
+			return err
+		}
+	}
+	for _, r := range w.Rows {
+		if err := t.insert(head.id, r); err != nil {
+			return err
+		}
+		head.version = r.Version
+		t.bytes += len(r.Text) + len(r.Data)
+	}
+	t.touched[w.Name] = head
+	return nil
 }
 
 // catchUp reads where the log ends, now that nobody else can move it. If that
 // is not where the writer left it, another process wrote, or a commit in doubt
 // went through after all: what the writer remembers of streams is then out of
 // date. What it knew to be committed must still stand.
-func (t *transaction) catchUp() error {
-	head, last, err := t.db.ends()
+func (w *writer) catchUp() error {
+	head, last, err := w.db.ends()
 	if err != nil {
 		return err
 	}
 	if head.Position != last {
 		return apart(head, last)
 	}
-	if known := t.writer.head; head != known {
-		link, err := t.db.link(known.Position)
+	if known := w.head; head != known {
+		link, err := w.db.link(known.Position)
 		if err != nil {
 			return err
 		}
 		if link != known.Chain {
 			return &chain.Broken{Position: known.Position, What: "an event that was committed is no longer there"}
 		}
-		clear(t.streams)
-		t.standing.forget()
-		t.writer.head = head
-	}
-	t.head = head
-	return nil
-}
-
-// write puts an append's events after the transaction's head.
-func (t *transaction) write(a *admit.Append, now time.Time) error {
-	t.head = a.Stamp(t.head, now)
-	for _, w := range a.Writes {
-		if len(w.Rows) == 0 {
-			continue
-		}
-		head, err := t.stream(w.Name)
-		if err != nil {
-			return err
-		}
-		if head.id == 0 {
-			if head.id, err = t.name(w.Name); err != nil {
-				return err
-			}
-		}
-		for _, r := range w.Rows {
-			if err := t.insert(head.id, r); err != nil {
-				return err
-			}
-			head.version = r.Version
-			t.bytes += len(r.Text) + len(r.Data)
-		}
-		t.touched[w.Name] = head
+		clear(w.streams)
+		w.standing.forget()
+		w.head = head
 	}
 	return nil
 }
@@ -130,32 +110,37 @@ func (t *transaction) insert(stream int64, r chain.Row) error {
 	})
 }
 
-// stream is where a stream is, from memory or from the tables.
-func (t *transaction) stream(name string) (streamHead, error) {
-	if head, ok := t.touched[name]; ok {
-		return head, nil
-	}
-	if head, ok := t.streams[name]; ok {
+// stream is where a stream was when the transaction began, from memory or from
+// the tables.
+func (w *writer) stream(name string) (streamHead, error) {
+	if head, ok := w.streams[name]; ok {
 		return head, nil
 	}
 	var head streamHead
-	err := t.db.query("SELECT id, (SELECT coalesce(max(version), 0) FROM events WHERE stream = streams.id) FROM streams WHERE name = ?", func(s *sqlite.Stmt) error {
+	err := w.db.query("SELECT id, (SELECT coalesce(max(version), 0) FROM events WHERE stream = streams.id) FROM streams WHERE name = ?", func(s *sqlite.Stmt) error {
 		head = streamHead{s.ColumnInt64(0), domain.Version(s.ColumnInt64(1))}
 		return nil
 	}, func(s *sqlite.Stmt) { s.BindText(1, name) })
 	if err == nil {
-		t.streams[name] = head
+		w.streams[name] = head
 	}
 	return head, err
 }
 
-// Version is where a stream is, as admit.View wants to know.
-func (t *transaction) Version(stream string) (domain.Version, error) {
-	head, err := t.stream(stream)
-	return head.version, err
+// Version is where a stream is.
+func (w *writer) Version(stream string) (domain.Version, error) {
+	head, err := w.stream(stream)
+	if err != nil {
+		return 0, unwritten(err)
+	}
+	return head.version, nil
 }
 
 // Rows are at most limit events of a stream after a version.
-func (t *transaction) Rows(stream string, after domain.Version, limit int) ([]chain.Row, error) {
-	return t.db.stream(stream, after, limit)
+func (w *writer) Rows(stream string, after domain.Version, limit int) ([]chain.Row, error) {
+	rows, err := w.db.stream(stream, after, limit)
+	if err != nil {
+		return nil, unwritten(err)
+	}
+	return rows, nil
 }

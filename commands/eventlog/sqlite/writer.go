@@ -2,22 +2,15 @@ package sqlite
 
 import (
 	"maps"
-	"time"
 
 	"assent/commands"
+	"assent/commands/eventlog/committer"
 	"assent/commands/eventlog/internal/admit"
 	"assent/domain"
 )
 
 // remembered is how many streams a writer knows by heart at most.
 const remembered = 1 << 16
-
-// request is one append on its way through a commit, and then its answer.
-type request struct {
-	append  *admit.Append
-	receipt commands.Receipt
-	err     error
-}
 
 // writer is the only one in this process that writes. It is used by one
 // goroutine at a time.
@@ -38,45 +31,47 @@ type streamHead struct {
 	version domain.Version
 }
 
-// commit takes requests in order, in one transaction: each is checked against
-// what stands before it, those that cannot be are answered alone, and the rest
-// is written together. Every request has its answer when it returns.
-//
-// An answer may rest on a request before it in the same commit, so all of them
-// count only when the commit does.
-func (w *writer) commit(now time.Time, requests []*request) {
-	if err := w.ready(); err != nil {
-		fail(requests, unwritten(err))
-		return
+var _ committer.Backend = (*writer)(nil)
+
+// Begin takes the file for this writer alone, and reads where the log ends.
+func (w *writer) Begin([]string) (commands.Head, error) {
+	err := w.ready()
+	if err == nil {
+		err = w.db.exec("BEGIN IMMEDIATE")
+	}
+	if err == nil {
+		err = w.catchUp()
+	}
+	if err != nil {
+		w.Abandon()
+		return commands.Head{}, unwritten(err)
+	}
+	return w.head, nil
+}
+
+// Commit writes appends and moves the head row, in the transaction that Begin
+// has begun.
+func (w *writer) Commit(appends []*admit.Append, head commands.Head) error {
+	if len(appends) == 0 {
+		w.Abandon()
+		return nil
 	}
 	t := &transaction{writer: w, touched: make(map[string]streamHead)}
-	if err := t.run(now, requests); err != nil {
-		w.rollback()
-		fail(requests, unwritten(err))
-		return
-	}
-	if t.head == w.head {
-		w.rollback()
-		return
+	if err := t.write(appends, head); err != nil {
+		w.Abandon()
+		return unwritten(err)
 	}
 	if err := w.db.exec("COMMIT"); err != nil {
 		// In doubt: what this connection believes is dropped, and the next
 		// commit reads from the disk where the log ends.
 		w.forget()
-		fail(requests, uncertain(err))
-		return
+		return uncertain(err)
 	}
-	w.head = t.head
+	w.head = head
 	maps.Copy(w.streams, t.touched)
-	w.standing.learn(w.streams, requests)
+	w.standing.learn(w.streams, appends)
 	w.copier.grew(t.bytes)
-}
-
-// fail gives all requests the same error.
-func fail(requests []*request, err error) {
-	for _, r := range requests {
-		r.receipt, r.err = commands.Receipt{}, err
-	}
+	return nil
 }
 
 // ready opens the connection where there is none, and finishes what the copier
@@ -97,10 +92,10 @@ func (w *writer) ready() error {
 	return nil
 }
 
-// rollback ends a transaction that leaves nothing. SQLite may have ended it
+// Abandon ends a transaction that leaves nothing. SQLite may have ended it
 // already; a connection that cannot is given up.
-func (w *writer) rollback() {
-	if !w.db.AutocommitEnabled() && w.db.exec("ROLLBACK") != nil {
+func (w *writer) Abandon() {
+	if w.db != nil && !w.db.AutocommitEnabled() && w.db.exec("ROLLBACK") != nil {
 		w.forget()
 	}
 }
@@ -108,12 +103,15 @@ func (w *writer) rollback() {
 // forget gives the connection up, and all that it told. Why is being answered
 // already; what closing says adds nothing.
 func (w *writer) forget() {
-	_ = w.close()
+	_ = w.hangUp()
 	w.streams = nil
 	w.standing.forget()
 }
 
-func (w *writer) close() error {
+// Close lets go of the file.
+func (w *writer) Close() error { return joined(w.copier.stop(), w.hangUp()) }
+
+func (w *writer) hangUp() error {
 	if w.db == nil {
 		return nil
 	}
