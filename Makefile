@@ -22,8 +22,16 @@ run: bin/assent ## build and serve ./data on 127.0.0.1:7300
 demo: bin/assent ## play the whole story (CONTENT=DIR for your own Markdown)
 	@bin/assent demo $(if $(CONTENT),--content $(CONTENT))
 
+.PHONY: needs
+needs:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -q && apt-get install -qy postgresql >/dev/null; } || \
+	  { echo "the tests need PostgreSQL's binaries: apt-get install postgresql"; exit 1; }
+	@command -v gcc >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -q && apt-get install -qy gcc libc6-dev >/dev/null; } || \
+	  { echo "the race detector needs gcc: apt-get install gcc"; exit 1; }
+
 .PHONY: test
-test: check ## everything CI runs; closes on `N passed, N failed`
+test: needs check ## everything CI runs; closes on `N passed, N failed`
 	@set -o pipefail; go test -race -timeout 25m -json ./... | go run ./.ci/tally
 
 .PHONY: check
