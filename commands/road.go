@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -83,8 +84,8 @@ func (r *Road) append(ctx context.Context, writes ...Write) (Receipt, error) {
 	switch {
 	case errors.Is(err, ErrUnavailable):
 		r.trouble.Store(&trouble{r.Clock(), err})
-	case err == nil:
-		r.trouble.Store(nil)
+	case err == nil && slices.ContainsFunc(writes, func(w Write) bool { return len(w.Events) > 0 }):
+		r.trouble.Store(nil) // a check alone proves nothing
 	}
 	return receipt, err
 }

@@ -31,7 +31,7 @@ func TakeBack[S State, E Event[S, E]](history []E, places ...int) ([]E, error) {
 			return nil, Refuse("undo-conflict", "%s changed again since, so taking this back would lose later work. Change it by hand instead.", list(lost))
 		}
 		reverse := done.Reverse(before)
-		if isNil(reverse) {
+		if any(reverse) == nil {
 			return nil, Refuse("final", "This cannot be taken back.")
 		}
 		now = reverse.Evolve(now)
@@ -70,5 +70,3 @@ func list(names []string) string {
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
 }
-
-func isNil(v any) bool { return v == nil }

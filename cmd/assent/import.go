@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -82,7 +83,7 @@ func (r report) String() string {
 	fmt.Fprintf(&b, "%d articles and %d pages for the site %s: %d new, %d changed, %d the same\n", r.Articles, r.Pages, r.Site, r.Created, r.Changed, r.Same)
 	if len(r.Skipped) > 0 {
 		var parts []string
-		for _, code := range sorted(r.counts) {
+		for _, code := range slices.Sorted(maps.Keys(r.counts)) {
 			parts = append(parts, fmt.Sprintf("%d %s", r.counts[code], code))
 		}
 		fmt.Fprintf(&b, "%d files skipped: %s\n", len(r.Skipped), strings.Join(parts, ", "))

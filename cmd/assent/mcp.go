@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 
 	"assent/domain"
 	"assent/domain/policy"
@@ -24,7 +25,7 @@ type mcpCmd struct {
 // Run speaks until the client closes its end.
 func (c *mcpCmd) Run(e *env) error {
 	for _, s := range c.Scopes {
-		if !contains(policy.Scopes, s) {
+		if !slices.Contains(policy.Scopes, s) {
 			return domain.Refuse("invalid", "There is no `%s` to be given.", s)
 		}
 	}
@@ -56,13 +57,4 @@ func (h *house) speakLocal(ctx context.Context, who localCaller, joined bool, in
 // localDoor is a door that needs no keys.
 func (h *house) localDoor() (*mcp.Door, error) {
 	return mcp.New(mcp.Options{Road: h.road, Registry: h.registry, Briefing: h.reader(), Version: version, Logger: slog.Default()})
-}
-
-func contains[T comparable](list []T, one T) bool {
-	for _, x := range list {
-		if x == one {
-			return true
-		}
-	}
-	return false
 }
