@@ -17,11 +17,18 @@ import (
 // time and not repeated; recorded-at never runs backwards. commands/eventlog/logtest
 // holds adapters to it.
 type Log interface {
-	// Append writes all of it or nothing. A write without events is a check
-	// that a stream is still at the version it expects. The error is a
-	// *Conflict, ErrBusy, ErrUnavailable, ErrUnknown, or a *domain.Refusal
-	// with the code limit for what is too large.
+	// Append writes all of it or nothing, if the log is Atomic. Elsewhere it
+	// looks at every expectation first, then writes one stream after another in
+	// the order given, and stops at the first that fails: each stream's events
+	// are all there or not at all, and what was written before stays. A write
+	// without events is a check that a stream is still at the version it
+	// expects. The error is a *Conflict (nothing was written), ErrPartly,
+	// ErrBusy, ErrUnavailable, ErrUnknown, ErrReused, or a *domain.Refusal with
+	// the code limit for what is too large.
 	Append(ctx context.Context, writes ...Write) (Receipt, error)
+	// Atomic says whether an append to several streams is all or nothing, and
+	// whether its checks hold at the very moment of writing.
+	Atomic() bool
 	// ReadStream gives a stream's events after a version, oldest first; none
 	// for a stream nobody wrote to.
 	ReadStream(ctx context.Context, stream domain.Stream, after domain.Version) ([]domain.Record, error)
@@ -83,6 +90,10 @@ var (
 	ErrBusy        = errors.New("the log is busy")
 	ErrUnavailable = errors.New("the log cannot be written")
 	ErrUnknown     = errors.New("whether the log took it is not known")
+	// ErrPartly comes only of a log that is not Atomic: the first stream was
+	// written and a later one was not, because it had moved on. Read again and
+	// ask again under the same ids: what is there stays, and is not repeated.
+	ErrPartly = errors.New("the log took only a part of it")
 	// ErrReused: events of these ids are there already and say something else.
 	// Nothing was written now; whoever wrote them asked for the same thing
 	// first, so reading again gives the answer.

@@ -104,6 +104,10 @@ func (l *Log) Follow(ctx context.Context, after domain.Position) iter.Seq2[domai
 	return l.tail.Follow(ctx, after, l.ReadAll, l.closed, errClosed)
 }
 
+// Atomic is true: all of an append or nothing, and its checks hold as it is
+// written.
+func (l *Log) Atomic() bool { return true }
+
 // Head is the last event's place.
 func (l *Log) Head(ctx context.Context) (commands.Head, error) {
 	if err := l.open(ctx); err != nil {

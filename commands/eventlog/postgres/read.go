@@ -44,6 +44,10 @@ func (l *Log) records(ctx context.Context, get func(context.Context) ([]chain.Ro
 	return chain.Open(rows)
 }
 
+// Atomic is true: all of an append or nothing, and its checks hold as it is
+// written.
+func (l *Log) Atomic() bool { return true }
+
 // Head is the last event's place, whichever process appended it.
 func (l *Log) Head(ctx context.Context) (head commands.Head, err error) {
 	err = l.read(ctx, func(ctx context.Context) (err error) {

@@ -119,6 +119,10 @@ func (l *Log) Standing(stream domain.Stream) (domain.Version, bool) {
 	return l.standing.at(stream.String())
 }
 
+// Atomic is true: all of an append or nothing, and its checks hold as it is
+// written.
+func (l *Log) Atomic() bool { return true }
+
 // Head is the last event's place, as of this process's last append or Open.
 func (l *Log) Head(ctx context.Context) (commands.Head, error) {
 	if err := l.alive(ctx); err != nil {
