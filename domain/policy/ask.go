@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"time"
 
 	"assent/domain"
@@ -9,7 +10,7 @@ import (
 
 // Revision names the present rules. A verdict carries it, so that "the rules
 // that said act" can be read as a set.
-const Revision = "rules-1"
+const Revision = "rules-2"
 
 // Question is everything the rules may look at: values, nothing fetched. It is
 // recorded with the verdict, so that the answer can be asked for again.
@@ -31,6 +32,11 @@ type Question struct {
 	PausedAgents bool     `json:"pausedAgents,omitempty"`
 	PausedAgent  bool     `json:"pausedAgent,omitempty"`
 
+	Rules   Rules `json:"rules,omitzero"`    // of the workspace and the site, where they say something
+	Paced   int   `json:"paced,omitempty"`   // different things the agent has changed in PaceWindow, with this one
+	Outside bool  `json:"outside,omitempty"` // influenced by content from outside
+	Outward bool  `json:"outward,omitempty"` // reaches out of the house
+
 	Skill *Skill            `json:"skill,omitempty"`
 	Check *domain.AutoCheck `json:"autoCheck,omitempty"` // of a publish in auto mode
 	Yes   *Yes              `json:"yes,omitempty"`
@@ -48,15 +54,47 @@ type Skill struct {
 
 // Yes is what lifts a hold. The three kinds are never mixed.
 type Yes struct {
-	Kind string `json:"kind"` // approval | confirmation | standing
-	By   string `json:"by"`
+	Kind   string   `json:"kind"` // approval | confirmation | standing
+	By     string   `json:"by"`
+	ID     string   `json:"id,omitempty"`     // of the standing approval
+	Causes []string `json:"causes,omitempty"` // of the holds it lifts; nil: all, which only an approval does
 }
+
+// lifts says that a yes is enough for every hold among some findings. What it
+// does not name, it does not lift.
+func (y Yes) lifts(findings []domain.Finding) bool {
+	if y.Kind == Approval {
+		return true
+	}
+	return !slices.ContainsFunc(findings, func(f domain.Finding) bool {
+		return f.Answer == domain.Propose && !slices.Contains(y.Causes, f.Code)
+	})
+}
+
+// The kinds of yes.
+const (
+	Approval     = "approval"     // of a signed-in person, for this very call
+	Confirmation = "confirmation" // through the agent's own client
+	Standing     = "standing"     // of a person, in advance
+)
 
 // Ask asks every rule, keeps what each says, and lets the strictest stand. No
 // rule can loosen what another tightened; their order only breaks ties. A yes
 // lifts a hold, never a refusal.
-func Ask(q Question) domain.Verdict {
-	v := domain.Verdict{Rules: Revision, AutoCheck: q.Check, Passed: make([]string, 0, len(rules))}
+func Ask(q Question) domain.Verdict { return ask(Revision, rules, q) }
+
+// AskAgain asks under the rules of another time, by the revision a verdict
+// carries. It is false for a revision this program does not know.
+func AskAgain(revision string, q Question) (domain.Verdict, bool) {
+	old, known := revisions[revision]
+	if !known {
+		return domain.Verdict{}, false
+	}
+	return ask(revision, old, q), true
+}
+
+func ask(revision string, rules []rule, q Question) domain.Verdict {
+	v := domain.Verdict{Rules: revision, AutoCheck: q.Check, Passed: make([]string, 0, len(rules))}
 	for _, r := range rules {
 		f := r.says(q)
 		if f.Answer == domain.Act && f.Code == "" {
@@ -75,7 +113,7 @@ func Ask(q Question) domain.Verdict {
 			}
 		}
 	}
-	if q.Yes != nil && v.Answer == domain.Propose {
+	if q.Yes != nil && v.Answer == domain.Propose && q.Yes.lifts(v.Findings) {
 		v.Answer, v.Lifted = domain.Act, q.Yes.Kind
 	}
 	return v

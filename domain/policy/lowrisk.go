@@ -16,7 +16,7 @@ func LowRisk(changes []domain.Change, limit int) domain.AutoCheck {
 	removes, structure := false, false
 	for _, c := range changes {
 		removes = removes || c.Change == domain.Removed
-		structure = structure || c.Kind != "article"
+		structure = structure || Structural(c.Kind)
 	}
 	switch {
 	case len(changes) == 0:
@@ -31,3 +31,7 @@ func LowRisk(changes []domain.Change, limit int) domain.AutoCheck {
 	check.LowRisk = check.Code == "low-risk"
 	return check
 }
+
+// Structural says that a kind of thing holds the site together: a mistake in
+// one shows everywhere.
+func Structural(kind string) bool { return kind != "article" }

@@ -51,9 +51,41 @@ func anyQuestion(t *rapid.T) policy.Question {
 		q.Check = new(checks[rapid.SampledFrom(codes).Draw(t, "check")])
 	}
 	if rapid.Bool().Draw(t, "with a yes") {
-		q.Yes = &policy.Yes{Kind: rapid.SampledFrom(yeses).Draw(t, "yes"), By: "person_1"}
+		q.Yes = &policy.Yes{Kind: rapid.SampledFrom(yeses).Draw(t, "yes"), By: "person_1", Causes: rapid.SliceOfN(rapid.SampledFrom(causes), 0, 3).Draw(t, "causes")}
 	}
+	if rapid.Bool().Draw(t, "with rules") {
+		q.Rules = anyRules(t)
+		q.Paced = rapid.IntRange(0, 4).Draw(t, "paced")
+	}
+	q.Outside = rapid.IntRange(0, 3).Draw(t, "outside") == 0
+	q.Outward = rapid.IntRange(0, 3).Draw(t, "outward") == 0
 	return q
+}
+
+var causes = []string{"destructive", "skill", "tool", "manual-mode", "project-rule", "many", "outside-content", "gate"}
+
+// anyRules draws what a workspace or a site may say.
+func anyRules(t *rapid.T) policy.Rules {
+	r := policy.Rules{
+		Paused:           rapid.IntRange(0, 4).Draw(t, "paused here") == 0,
+		AutoPublishLimit: rapid.IntRange(0, 3).Draw(t, "limit"),
+		Pace:             rapid.IntRange(0, 3).Draw(t, "pace"),
+		Separation:       rapid.SampledFrom([]policy.Separation{"", policy.SeparateOn, policy.SeparateOff}).Draw(t, "separation"),
+	}
+	for _, class := range classes {
+		if call := usual[class][0]; class != action.Read && rapid.IntRange(0, 3).Draw(t, "waits") == 0 {
+			r.Waits = append(r.Waits, call)
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "freezes") == 0 {
+		from := time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "from"), 0).UTC()
+		r.Freezes = []policy.Freeze{{From: from, Until: from.Add(time.Duration(rapid.IntRange(1, 1<<28).Draw(t, "seconds")) * time.Second)}}
+	}
+	if rapid.IntRange(0, 2).Draw(t, "decide") == 0 {
+		class := rapid.SampledFrom([]string{"content", "publish", "destructive"}).Draw(t, "of class")
+		r.Deciders = map[string]policy.Deciders{class: {Stages: []policy.Stage{{Roles: []policy.Role{policy.Owner}, Need: rapid.IntRange(1, 3).Draw(t, "need")}}}}
+	}
+	return r
 }
 
 func anySkill(t *rapid.T, q policy.Question) *policy.Skill {
@@ -66,7 +98,7 @@ func anySkill(t *rapid.T, q policy.Question) *policy.Skill {
 
 // tighter draws one way to narrow a call.
 func tighter(t *rapid.T, q policy.Question) (string, policy.Question) {
-	switch way := rapid.SampledFrom([]string{"pause all", "pause one", "fewer scopes", "stricter mode", "one site", "a skill", "a narrower skill", "no yes", "no check"}).Draw(t, "way"); way {
+	switch way := rapid.SampledFrom([]string{"pause all", "pause one", "fewer scopes", "stricter mode", "one site", "a skill", "a narrower skill", "no yes", "no check", "more rules", "outside", "outward", "faster"}).Draw(t, "way"); way {
 	case "pause all":
 		q.PausedAgents = true
 		return way, q
@@ -100,6 +132,18 @@ func tighter(t *rapid.T, q policy.Question) (string, policy.Question) {
 		return way, q
 	case "no check":
 		q.Check = nil
+		return way, q
+	case "more rules":
+		q.Rules = q.Rules.With(anyRules(t))
+		return way, q
+	case "outside":
+		q.Outside = true
+		return way, q
+	case "outward":
+		q.Outward = true
+		return way, q
+	case "faster":
+		q.Paced += rapid.IntRange(0, 3).Draw(t, "more")
 		return way, q
 	default:
 		q.Yes = nil
@@ -145,10 +189,15 @@ func TestAYesLiftsHoldsAndNothingElse(t *testing.T) {
 		q := anyQuestion(t)
 		q.Yes = nil
 		without := policy.Ask(q)
-		q.Yes = &policy.Yes{Kind: rapid.SampledFrom(yeses).Draw(t, "yes"), By: "person_1"}
+		q.Yes = &policy.Yes{Kind: rapid.SampledFrom(yeses).Draw(t, "yes"), By: "person_1", Causes: rapid.SliceOfN(rapid.SampledFrom(causes), 0, 8).Draw(t, "causes")}
 		with := policy.Ask(q)
+		left := slices.ContainsFunc(without.Findings, func(f domain.Finding) bool {
+			return f.Answer == domain.Propose && q.Yes.Kind != policy.Approval && !slices.Contains(q.Yes.Causes, f.Code)
+		})
 		switch {
-		case without.Answer == domain.Propose && (with.Answer != domain.Act || with.Lifted != q.Yes.Kind || with.Cause != without.Cause):
+		case without.Answer == domain.Propose && left && cmp.Diff(without, with) != "":
+			t.Fatalf("a yes to something else turned %+v into %+v", without, with)
+		case without.Answer == domain.Propose && !left && (with.Answer != domain.Act || with.Lifted != q.Yes.Kind || with.Cause != without.Cause):
 			t.Fatalf("a hold became %+v", with)
 		case without.Answer != domain.Propose && cmp.Diff(without, with) != "":
 			t.Fatalf("%+v became %+v", without, with)
@@ -173,7 +222,7 @@ func TestEveryRuleIsHeard(t *testing.T) {
 				t.Fatalf("%s found something and says nothing", f.Rule)
 			}
 		}
-		if n := len(v.Passed) + len(v.Findings); n != 12 || len(heard) != n {
+		if n := len(v.Passed) + len(v.Findings); n != 18 || len(heard) != n {
 			t.Fatalf("heard %d rules, %d of them different", n, len(heard))
 		}
 		if want := strictest; v.Lifted == "" && v.Answer != want || v.Rules != policy.Revision {
@@ -183,6 +232,28 @@ func TestEveryRuleIsHeard(t *testing.T) {
 			t.Fatalf("%+v does not say why", v)
 		}
 	})
+}
+
+// Old rules are kept: what an earlier revision said can be asked again.
+func TestAnEarlierRevisionStillAnswers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := anyQuestion(t)
+		now, _ := policy.AskAgain(policy.Revision, q)
+		if diff := cmp.Diff(policy.Ask(q), now); diff != "" {
+			t.Fatalf("the present rules answer differently when asked again:\n%s", diff)
+		}
+		q.Rules, q.Outside, q.Outward = policy.Rules{}, false, false // what there was at the time
+		first, known := policy.AskAgain("rules-1", q)
+		if !known || first.Rules != "rules-1" || len(first.Passed)+len(first.Findings) != 12 {
+			t.Fatalf("%+v", first)
+		}
+		if second := policy.Ask(q); first.Answer != second.Answer || first.Code != second.Code || first.Cause != second.Cause {
+			t.Fatalf("the first rules say %+v, the present ones %+v", first, second)
+		}
+	})
+	if _, known := policy.AskAgain("rules-0", policy.Question{}); known {
+		t.Error("rules that never were answer")
+	}
 }
 
 // The question is recorded with the verdict: asked again years later, it

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"assent/domain"
 	"assent/domain/action"
@@ -15,6 +16,27 @@ type rule struct {
 	says func(Question) domain.Finding
 }
 
+// revisions are the rules of every time: what was asked under one can be asked
+// under it again. A change to what a rule says makes a new revision and keeps
+// the old rule here.
+var revisions = map[string][]rule{
+	"rules-1": {
+		{"paused", paused},
+		{"person-only", personOnly},
+		{"scope", scope},
+		{"site", site},
+		{"skill", skill},
+		{"permission", permission},
+		{"mode", mode},
+		{"bypass", bypass},
+		{"hold-destructive", holdDestructive},
+		{"hold-skill", holdSkill},
+		{LowRiskRule, holdPublish},
+		{"hold-manual", holdManual},
+	},
+	Revision: rules,
+}
+
 var rules = []rule{
 	{"paused", paused},
 	{"person-only", personOnly},
@@ -23,11 +45,17 @@ var rules = []rule{
 	{"skill", skill},
 	{"permission", permission},
 	{"mode", mode},
+	{"frozen", frozen},
 	{"bypass", bypass},
 	{"hold-destructive", holdDestructive},
 	{"hold-skill", holdSkill},
 	{LowRiskRule, holdPublish},
 	{"hold-manual", holdManual},
+	{"hold-rule", holdRule},
+	{"hold-deciders", holdDeciders},
+	{"hold-pace", holdPace},
+	{"hold-outside", holdOutside},
+	{"hold-gate", holdGate},
 }
 
 var fine domain.Finding
@@ -55,6 +83,8 @@ func paused(q Question) domain.Finding {
 		return fine
 	case q.PausedAgents:
 		return refuse("paused", "All agents are paused in this workspace. A person can let them go on.")
+	case q.Rules.Paused:
+		return refuse("paused", "All agents are paused on this site. A person can let them go on.")
 	case q.PausedAgent:
 		return refuse("paused", "This agent is paused. Its owner can let it go on.")
 	}
@@ -167,6 +197,78 @@ func whyNot(c domain.AutoCheck) string {
 func holdManual(q Question) domain.Finding {
 	if governed(q) && writes(q) && Effective(q.Mode, q.Local) == Manual {
 		return hold("manual-mode", "In manual mode a person decides about every change.")
+	}
+	return fine
+}
+
+// frozen keeps everything as it is live. Only an owner, in person, may decide
+// otherwise.
+func frozen(q Question) domain.Finding {
+	if q.Class != action.Publish && q.Action != "site.rollback" || !governed(q) && q.Role == Owner {
+		return fine
+	}
+	f, now := q.Rules.Frozen(q.Now)
+	if !now {
+		return fine
+	}
+	return refuse("frozen", "Nothing goes live until %s. Ask again then; drafts can be worked on meanwhile.", f.Until.UTC().Format("2006-01-02 15:04 UTC"))
+}
+
+// watched says that holds apply beyond those of the mode itself.
+func watched(q Question) bool {
+	return governed(q) && writes(q) && Effective(q.Mode, q.Local) != Bypass
+}
+
+func holdRule(q Question) domain.Finding {
+	if watched(q) && slices.Contains(q.Rules.Waits, q.Action) {
+		return hold("project-rule", "The rules here say that this always waits for a person.")
+	}
+	return fine
+}
+
+// holdDeciders holds what takes more than one person, for people as well: a
+// rule for two that one could walk around would be none.
+func holdDeciders(q Question) domain.Finding {
+	if q.Principal.Kind == domain.KindSystem || !writes(q) {
+		return fine
+	}
+	if n := q.Rules.Deciders[string(q.Class)].Need(); n > 1 {
+		return hold("project-rule", fmt.Sprintf("The rules here say that %d people decide about this.", n))
+	}
+	return fine
+}
+
+func holdPace(q Question) domain.Finding {
+	if watched(q) && q.Principal.IsAgent() && q.Rules.Pace > 0 && q.Paced > q.Rules.Pace {
+		return hold("many", fmt.Sprintf("This agent has changed %d different things within 10 minutes, and more than %d wait for a person.", q.Paced-1, q.Rules.Pace))
+	}
+	return fine
+}
+
+// holdOutside holds what somebody outside may have put an agent up to, unless
+// it is low risk: a change to the draft of an article, or a low-risk publish.
+func holdOutside(q Question) domain.Finding {
+	if !q.Outside || !watched(q) || lowRisk(q) {
+		return fine
+	}
+	return hold("outside-content", "The agent has read content from outside, so a person decides.")
+}
+
+func lowRisk(q Question) bool {
+	switch q.Class {
+	case action.Publish:
+		return q.Check != nil && q.Check.LowRisk
+	case action.Content:
+		kind, _, _ := strings.Cut(q.Action, ".")
+		return !Structural(kind)
+	}
+	return false
+}
+
+// holdGate holds what reaches out of the house until an owner has said yes.
+func holdGate(q Question) domain.Finding {
+	if q.Outward && governed(q) {
+		return hold("gate", "It reaches outside, so an owner decides.")
 	}
 	return fine
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"text/tabwriter"
@@ -134,7 +135,8 @@ func add(q *policy.Question, name, value string) error {
 	case "site":
 		q.Site = value
 	case "paused":
-		q.PausedAgent, q.PausedAgents = value != "workspace", value != "agent"
+		q.PausedAgent, q.PausedAgents = value == "agent" || value == "both", value == "workspace" || value == "both"
+		q.Rules.Paused = value == "site"
 	case "skill":
 		scopes, asks := strings.CutSuffix(value, "!")
 		q.Skill = &policy.Skill{Name: "gardening", Known: value != "unknown", Scopes: strings.Split(scopes, ",")}
@@ -145,7 +147,31 @@ func add(q *policy.Question, name, value string) error {
 		check := checks[value]
 		q.Check = &check
 	case "yes":
-		q.Yes = &policy.Yes{Kind: value, By: "person_1"}
+		kind, causes, some := strings.Cut(value, ":")
+		q.Yes = &policy.Yes{Kind: kind, By: "person_1"}
+		if some {
+			q.Yes.Causes = strings.Split(causes, ",")
+		}
+	case "frozen":
+		q.Rules.Freezes = []policy.Freeze{{From: q.Now, Until: q.Now.Add(time.Hour)}}
+	case "waits":
+		q.Rules.Waits = strings.Split(value, ",")
+	case "decide":
+		need, err := strconv.Atoi(value)
+		if err != nil {
+			return err
+		}
+		q.Rules.Deciders = map[string]policy.Deciders{string(q.Class): {Stages: []policy.Stage{{Roles: []policy.Role{policy.Owner}, Need: need}}}}
+	case "pace":
+		if _, err := fmt.Sscanf(value, "%d/%d", &q.Paced, &q.Rules.Pace); err != nil {
+			return err
+		}
+	case "from":
+		q.Outside = value == "outside"
+	case "reaches":
+		q.Outward = value == "outside"
+	case "action":
+		q.Action = value
 	default:
 		return fmt.Errorf("no extra is called %q", name)
 	}
