@@ -32,10 +32,10 @@ type Question struct {
 	PausedAgents bool     `json:"pausedAgents,omitempty"`
 	PausedAgent  bool     `json:"pausedAgent,omitempty"`
 
-	Rules   Rules `json:"rules,omitzero"`    // of the workspace and the site, where they say something
-	Paced   int   `json:"paced,omitempty"`   // different things the agent has changed in PaceWindow, with this one
-	Outside bool  `json:"outside,omitempty"` // influenced by content from outside
-	Outward bool  `json:"outward,omitempty"` // reaches out of the house
+	Rules   Rules  `json:"rules,omitzero"`    // of the workspace and the site, where they say something
+	Paced   int    `json:"paced,omitempty"`   // different things the agent has changed in PaceWindow, with this one
+	Outside bool   `json:"outside,omitempty"` // influenced by content from outside
+	Gate    string `json:"gate,omitempty"`    // why an agent may only ever ask for this
 
 	Skill *Skill            `json:"skill,omitempty"`
 	Check *domain.AutoCheck `json:"autoCheck,omitempty"` // of a publish in auto mode

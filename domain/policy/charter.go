@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -12,13 +11,13 @@ import (
 // Rules are what a workspace or one of its sites adds to the house's rules. The
 // zero value adds nothing.
 type Rules struct {
-	Paused           bool                `json:"paused,omitempty"`           // no agent acts
-	AutoPublishLimit int                 `json:"autoPublishLimit,omitempty"` // most changes of a low-risk publish; 0: the default
-	Pace             int                 `json:"pace,omitempty"`             // most different things an agent changes in PaceWindow before it waits; 0: no limit
-	Waits            []string            `json:"waits,omitempty"`            // actions that always wait when an agent asks
-	Freezes          []Freeze            `json:"freezes,omitempty"`          // when nothing goes live
-	Deciders         map[string]Deciders `json:"deciders,omitempty"`         // who decides, by the class of the action
-	Separation       Separation          `json:"separation,omitempty"`       // whether the person behind an agent may decide on what it asks
+	Paused           bool       `json:"paused,omitempty"`           // no agent acts
+	AutoPublishLimit int        `json:"autoPublishLimit,omitempty"` // most changes of a low-risk publish; 0: the default
+	Pace             int        `json:"pace,omitempty"`             // most different things an agent changes in PaceWindow before it waits; 0: no limit
+	Waits            []string   `json:"waits,omitempty"`            // actions that always wait when an agent asks
+	Freezes          []Freeze   `json:"freezes,omitempty"`          // when nothing goes live
+	Stages           []Stage    `json:"stages,omitempty"`           // who decides, step by step
+	Separation       Separation `json:"separation,omitempty"`       // whether the person behind an agent may decide on what it asks
 }
 
 // PaceWindow is the time in which an agent's pace is measured.
@@ -26,9 +25,9 @@ const PaceWindow = 10 * time.Minute
 
 // Freeze is a time in which nothing goes live.
 type Freeze struct {
-	From  time.Time `json:"from"`
-	Until time.Time `json:"until"`
-	Why   string    `json:"why,omitempty"`
+	From  time.Time `json:"from" jsonschema:"when it begins, as in 2026-12-24T00:00:00Z"`
+	Until time.Time `json:"until" jsonschema:"when it ends"`
+	Why   string    `json:"why,omitempty" jsonschema:"what to tell who is held up" chars:"200"`
 }
 
 // Separation says whether the person behind an agent counts among those who
@@ -64,7 +63,7 @@ func (r Rules) With(o Rules) Rules {
 		Pace:             stricterPace(r.Pace, o.Pace),
 		Waits:            union(r.Waits, o.Waits),
 		Freezes:          slices.Concat(r.Freezes, o.Freezes),
-		Deciders:         bothDecide(r.Deciders, o.Deciders),
+		Stages:           slices.Concat(r.Stages, o.Stages),
 		Separation:       stricterSeparation(r.Separation, o.Separation),
 	}
 }
@@ -107,55 +106,52 @@ func union(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// bothDecide makes a decision pass the stages of both.
-func bothDecide(a, b map[string]Deciders) map[string]Deciders {
-	if len(a) == 0 {
-		return b
-	}
-	all := maps.Clone(a)
-	for class, d := range b {
-		all[class] = Deciders{Stages: slices.Concat(all[class].Stages, d.Stages)}
-	}
-	return all
-}
-
 // Tighter says that r forbids or holds something that before let through. What
 // was agreed under looser rules ends with them.
 func (r Rules) Tighter(before Rules) bool {
-	looser := func(f Freeze) bool { return !slices.Contains(before.Freezes, f) }
+	news := func(f Freeze) bool {
+		return !slices.ContainsFunc(before.Freezes, func(b Freeze) bool { return b.From.Equal(f.From) && b.Until.Equal(f.Until) })
+	}
 	return r.Paused && !before.Paused ||
 		r.Limit() < before.Limit() ||
 		r.Pace != before.Pace && stricterPace(r.Pace, before.Pace) == r.Pace ||
 		slices.ContainsFunc(r.Waits, func(a string) bool { return !slices.Contains(before.Waits, a) }) ||
-		slices.ContainsFunc(r.Freezes, looser) ||
+		slices.ContainsFunc(r.Freezes, news) ||
 		slices.Index(separations, r.Separation) > slices.Index(separations, before.Separation) ||
-		!maps.EqualFunc(r.Deciders, before.Deciders, Deciders.equal)
+		!slices.EqualFunc(r.Stages, before.Stages, Stage.equal)
 }
 
-// Deciders are who decides on one class of actions: one stage after another,
-// and in each as many different people as it needs. None: whoever may do it
-// themselves, alone.
-type Deciders struct {
-	Stages []Stage `json:"stages,omitempty"`
-}
-
-// Stage is one step of a decision.
+// Stage is one step of deciding on a class of actions: as many different people
+// say yes as it needs. Stages of a class are taken in order. Without any, one yes
+// of whoever may do it themselves is enough.
 type Stage struct {
-	Roles  []Role   `json:"roles,omitempty"`  // whoever has one of these roles,
-	People []string `json:"people,omitempty"` // and these
-	Need   int      `json:"need"`             // how many of them say yes, at least 1
+	Of     string   `json:"of" jsonschema:"the class of actions: content, publish or destructive" enum:"content,publish,destructive"`
+	Roles  []Role   `json:"roles,omitempty" jsonschema:"whoever has one of these roles decides"`
+	People []string `json:"people,omitempty" jsonschema:"and these people do"`
+	Need   int      `json:"need" jsonschema:"how many of them say yes, at least 1"`
 }
 
-func (d Deciders) equal(o Deciders) bool {
-	return slices.EqualFunc(d.Stages, o.Stages, func(a, b Stage) bool {
-		return a.Need == b.Need && slices.Equal(a.Roles, b.Roles) && slices.Equal(a.People, b.People)
-	})
+func (s Stage) equal(o Stage) bool {
+	return s.Of == o.Of && s.Need == o.Need && slices.Equal(s.Roles, o.Roles) && slices.Equal(s.People, o.People)
+}
+
+// Deciders are the stages of a decision on one class of actions.
+type Deciders []Stage
+
+// Deciders are who decides on a class of actions.
+func (r Rules) Deciders(class string) (d Deciders) {
+	for _, s := range r.Stages {
+		if s.Of == class {
+			d = append(d, s)
+		}
+	}
+	return d
 }
 
 // Need is how many different people a decision takes.
 func (d Deciders) Need() int {
 	n := 0
-	for _, s := range d.Stages {
+	for _, s := range d {
 		n += s.Need
 	}
 	return max(n, 1)
@@ -187,19 +183,19 @@ func (d Deciders) Next(so Yesses, by Decider) (complete bool, err error) {
 	if slices.Contains(so, by.ID) || by.For != "" && slices.Contains(so, by.For) {
 		return false, domain.Refuse("already-decided", "You have said yes already. It waits for somebody else.")
 	}
-	if len(d.Stages) == 0 {
+	if len(d) == 0 {
 		return true, nil
 	}
 	given := len(so)
-	for i, s := range d.Stages {
+	for i, s := range d {
 		if given >= s.Need {
 			given -= s.Need
 			continue
 		}
 		if !s.among(by) {
-			return false, domain.Refuse("permission", "Step %d of %d of this decision is not yours to take.", i+1, len(d.Stages))
+			return false, domain.Refuse("permission", "Step %d of %d of this decision is not yours to take.", i+1, len(d))
 		}
-		return i == len(d.Stages)-1 && given+1 == s.Need, nil
+		return i == len(d)-1 && given+1 == s.Need, nil
 	}
 	return true, nil // rules were loosened since: everybody needed has said yes
 }
@@ -220,8 +216,8 @@ func (r Rules) Sound() error {
 	if !slices.Contains(separations, r.Separation) {
 		return domain.Refuse("invalid", "Separation is on, off, or left out.")
 	}
-	for _, class := range slices.Sorted(maps.Keys(r.Deciders)) {
-		if err := r.Deciders[class].sound(class); err != nil {
+	for _, st := range r.Stages {
+		if err := st.sound(); err != nil {
 			return err
 		}
 	}
@@ -230,17 +226,14 @@ func (r Rules) Sound() error {
 
 var decidable = []string{"content", "publish", "destructive"}
 
-func (d Deciders) sound(class string) error {
-	if !slices.Contains(decidable, class) {
-		return domain.Refuse("invalid", "People decide on content, publish or destructive, not on %q.", class)
-	}
-	for i, s := range d.Stages {
-		switch {
-		case s.Need < 1:
-			return domain.Refuse("invalid", "Step %d needs at least one yes.", i+1)
-		case len(s.Roles) == 0 && len(s.People) < s.Need:
-			return domain.Refuse("invalid", "Step %d needs %d people and names %d: nobody could ever say yes.", i+1, s.Need, len(s.People))
-		}
+func (s Stage) sound() error {
+	switch {
+	case !slices.Contains(decidable, s.Of):
+		return domain.Refuse("invalid", "People decide on content, publish or destructive, not on %q.", s.Of)
+	case s.Need < 1:
+		return domain.Refuse("invalid", "Each step of a decision needs at least one yes.")
+	case len(s.Roles) == 0 && len(s.People) < s.Need:
+		return domain.Refuse("invalid", "A step that needs %d people names %d: nobody could ever complete it.", s.Need, len(s.People))
 	}
 	return nil
 }

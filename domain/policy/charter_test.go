@@ -13,11 +13,11 @@ import (
 
 func TestWhoDecidesNext(t *testing.T) {
 	alone := policy.Deciders{}
-	two := policy.Deciders{Stages: []policy.Stage{{Roles: []policy.Role{policy.Owner, policy.Editor}, Need: 2}}}
-	staged := policy.Deciders{Stages: []policy.Stage{
+	two := policy.Deciders{{Roles: []policy.Role{policy.Owner, policy.Editor}, Need: 2}}
+	staged := policy.Deciders{
 		{Roles: []policy.Role{policy.Editor}, Need: 2},
 		{People: []string{"ada"}, Need: 1},
-	}}
+	}
 	owner, editor := policy.Owner, policy.Editor
 	for name, c := range map[string]struct {
 		deciders policy.Deciders
@@ -56,7 +56,10 @@ func TestWhoDecidesNext(t *testing.T) {
 func TestRulesThatMeanNothingAreRefused(t *testing.T) {
 	noon := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	deciders := func(s policy.Stage) policy.Rules {
-		return policy.Rules{Deciders: map[string]policy.Deciders{"publish": {Stages: []policy.Stage{s}}}}
+		if s.Of == "" {
+			s.Of = "publish"
+		}
+		return policy.Rules{Stages: []policy.Stage{s}}
 	}
 	for name, r := range map[string]policy.Rules{
 		"a limit of too many":        {AutoPublishLimit: 201},
@@ -65,7 +68,7 @@ func TestRulesThatMeanNothingAreRefused(t *testing.T) {
 		"a separation of its own":    {Separation: "sometimes"},
 		"a decision of nobody":       deciders(policy.Stage{Roles: []policy.Role{policy.Owner}}),
 		"more than there are":        deciders(policy.Stage{People: []string{"ada"}, Need: 2}),
-		"a class nobody decides on":  {Deciders: map[string]policy.Deciders{"read": {}}},
+		"a class nobody decides on":  deciders(policy.Stage{Of: "read", Roles: []policy.Role{policy.Owner}, Need: 1}),
 		"a stage that names no one":  deciders(policy.Stage{Need: 1}),
 		"a decision of fewer than 0": deciders(policy.Stage{Roles: []policy.Role{policy.Owner}, Need: -1}),
 	} {

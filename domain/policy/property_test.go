@@ -58,7 +58,9 @@ func anyQuestion(t *rapid.T) policy.Question {
 		q.Paced = rapid.IntRange(0, 4).Draw(t, "paced")
 	}
 	q.Outside = rapid.IntRange(0, 3).Draw(t, "outside") == 0
-	q.Outward = rapid.IntRange(0, 3).Draw(t, "outward") == 0
+	if rapid.IntRange(0, 3).Draw(t, "gate") == 0 {
+		q.Gate = "Somebody must say so."
+	}
 	return q
 }
 
@@ -83,7 +85,7 @@ func anyRules(t *rapid.T) policy.Rules {
 	}
 	if rapid.IntRange(0, 2).Draw(t, "decide") == 0 {
 		class := rapid.SampledFrom([]string{"content", "publish", "destructive"}).Draw(t, "of class")
-		r.Deciders = map[string]policy.Deciders{class: {Stages: []policy.Stage{{Roles: []policy.Role{policy.Owner}, Need: rapid.IntRange(1, 3).Draw(t, "need")}}}}
+		r.Stages = []policy.Stage{{Of: class, Roles: []policy.Role{policy.Owner}, Need: rapid.IntRange(1, 3).Draw(t, "need")}}
 	}
 	return r
 }
@@ -98,7 +100,7 @@ func anySkill(t *rapid.T, q policy.Question) *policy.Skill {
 
 // tighter draws one way to narrow a call.
 func tighter(t *rapid.T, q policy.Question) (string, policy.Question) {
-	switch way := rapid.SampledFrom([]string{"pause all", "pause one", "fewer scopes", "stricter mode", "one site", "a skill", "a narrower skill", "no yes", "no check", "more rules", "outside", "outward", "faster"}).Draw(t, "way"); way {
+	switch way := rapid.SampledFrom([]string{"pause all", "pause one", "fewer scopes", "stricter mode", "one site", "a skill", "a narrower skill", "no yes", "no check", "more rules", "outside", "gate", "faster"}).Draw(t, "way"); way {
 	case "pause all":
 		q.PausedAgents = true
 		return way, q
@@ -139,8 +141,8 @@ func tighter(t *rapid.T, q policy.Question) (string, policy.Question) {
 	case "outside":
 		q.Outside = true
 		return way, q
-	case "outward":
-		q.Outward = true
+	case "gate":
+		q.Gate = "Somebody must say so."
 		return way, q
 	case "faster":
 		q.Paced += rapid.IntRange(0, 3).Draw(t, "more")
@@ -242,7 +244,7 @@ func TestAnEarlierRevisionStillAnswers(t *testing.T) {
 		if diff := cmp.Diff(policy.Ask(q), now); diff != "" {
 			t.Fatalf("the present rules answer differently when asked again:\n%s", diff)
 		}
-		q.Rules, q.Outside, q.Outward = policy.Rules{}, false, false // what there was at the time
+		q.Rules, q.Outside, q.Gate = policy.Rules{}, false, "" // what there was at the time
 		first, known := policy.AskAgain("rules-1", q)
 		if !known || first.Rules != "rules-1" || len(first.Passed)+len(first.Findings) != 12 {
 			t.Fatalf("%+v", first)

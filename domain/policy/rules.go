@@ -232,7 +232,7 @@ func holdDeciders(q Question) domain.Finding {
 	if q.Principal.Kind == domain.KindSystem || !writes(q) {
 		return fine
 	}
-	if n := q.Rules.Deciders[string(q.Class)].Need(); n > 1 {
+	if n := q.Rules.Deciders(string(q.Class)).Need(); n > 1 {
 		return hold("project-rule", fmt.Sprintf("The rules here say that %d people decide about this.", n))
 	}
 	return fine
@@ -265,10 +265,11 @@ func lowRisk(q Question) bool {
 	return false
 }
 
-// holdGate holds what reaches out of the house until an owner has said yes.
+// holdGate holds what an agent may only ever ask for, such as reaching out of
+// the house, or a freer mode for a while.
 func holdGate(q Question) domain.Finding {
-	if q.Outward && governed(q) {
-		return hold("gate", "It reaches outside, so an owner decides.")
+	if q.Gate != "" && governed(q) {
+		return hold("gate", q.Gate)
 	}
 	return fine
 }

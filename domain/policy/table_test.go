@@ -161,15 +161,15 @@ func add(q *policy.Question, name, value string) error {
 		if err != nil {
 			return err
 		}
-		q.Rules.Deciders = map[string]policy.Deciders{string(q.Class): {Stages: []policy.Stage{{Roles: []policy.Role{policy.Owner}, Need: need}}}}
+		q.Rules.Stages = []policy.Stage{{Of: string(q.Class), Roles: []policy.Role{policy.Owner}, Need: need}}
 	case "pace":
 		if _, err := fmt.Sscanf(value, "%d/%d", &q.Paced, &q.Rules.Pace); err != nil {
 			return err
 		}
 	case "from":
 		q.Outside = value == "outside"
-	case "reaches":
-		q.Outward = value == "outside"
+	case "gate":
+		q.Gate = "It reaches outside, so an owner decides."
 	case "action":
 		q.Action = value
 	default:
