@@ -225,7 +225,7 @@ func (s *Server) workspaceForm(w http.ResponseWriter, r *http.Request, who calle
 		return err
 	}
 	paused := in.Get("paused") == "yes"
-	out, err := s.do(r, who, workspace.Update.Name, workspace.UpdateArgs{Paused: &paused})
+	out, err := s.do(r, who, workspace.Update.Name, workspace.UpdateArgs{RulesChange: policy.RulesChange{Paused: &paused}})
 	if err != nil {
 		return err
 	}

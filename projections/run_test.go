@@ -83,7 +83,7 @@ func anything(t *rapid.T, j *journal) {
 	case 15:
 		j.say(e, in("conduct", "agent.agent_1"), conduct.Refused{Action: "site.publish", Target: "live-home/main", Code: "scope", Count: 3}, conduct.Read{Action: "article.list", Count: 9, Targets: []string{"main"}})
 	case 16:
-		j.say(e, in("workspace", workspace.ID), workspace.Updated{AutoPublishLimit: new(rapid.IntRange(1, 200).Draw(t, "limit"))})
+		j.say(e, in("workspace", workspace.ID), workspace.Updated{RulesChange: policy.RulesChange{AutoPublishLimit: new(rapid.IntRange(1, 200).Draw(t, "limit"))}})
 	case 17:
 		j.say(e, in("person", id("person_")), person.Seated{Role: policy.Editor}, person.Unseated{}, person.Seated{Role: rapid.SampledFrom([]policy.Role{policy.Owner, ""}).Draw(t, "role")})
 	}

@@ -10,6 +10,7 @@ import (
 	"assent/domain"
 	"assent/domain/article"
 	"assent/domain/live"
+	"assent/domain/policy"
 	"assent/domain/proposal"
 	"assent/domain/site"
 	"assent/domain/workspace"
@@ -24,7 +25,9 @@ func jsonOf(v any) json.RawMessage {
 	return doc
 }
 
-func limitOf(n int) workspace.Updated { return workspace.Updated{AutoPublishLimit: &n} }
+func limitOf(n int) workspace.Updated {
+	return workspace.Updated{RulesChange: policy.RulesChange{AutoPublishLimit: &n}}
+}
 
 // grownSite went on after smallSite: p2 publishes the edit, then the first
 // article moves to another address in the draft.

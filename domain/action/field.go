@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -29,6 +30,7 @@ type field struct {
 type shape struct {
 	kind   reflect.Kind     // String, Bool, Int, Float64, Slice, Struct or Map
 	limit  int              // bytes of text, or of JSON for anything else; 0: none of its own
+	time   bool             // of text: a moment, as RFC 3339 writes it
 	chars  int              // characters of text, where people count those; 0: not counted
 	enum   []string         // the words allowed
 	item   *shape           // of a list
@@ -64,6 +66,9 @@ func fieldsOf(t reflect.Type) map[string]field {
 }
 
 func shapeOf(t reflect.Type) shape {
+	if t == reflect.TypeFor[time.Time]() {
+		return shape{kind: reflect.String, time: true, limit: 64}
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return shapeOf(t.Elem())
@@ -159,6 +164,8 @@ func (s shape) faults(place string, value json.RawMessage) []string {
 		return []string{fmt.Sprintf("`%s` is %d characters long; at most %d are kept", place, utf8.RuneCountInString(text), s.chars)}
 	case s.enum != nil && !slices.Contains(s.enum, text):
 		return []string{fmt.Sprintf("`%s` must be one of %s", place, strings.Join(s.enum, ", "))}
+	case s.time && !moment(text):
+		return []string{fmt.Sprintf("`%s` must be a time, as in 2026-12-31T00:00:00Z", place)}
 	case s.kind == reflect.Struct:
 		return faultsOf(s.fields, s.fields, parts, place+".")
 	}
@@ -167,6 +174,12 @@ func (s shape) faults(place string, value json.RawMessage) []string {
 		faults = append(faults, s.item.faults(fmt.Sprintf("%s[%d]", place, i), item)...)
 	}
 	return faults
+}
+
+// moment says that a text is a time of the years that logs are about.
+func moment(text string) bool {
+	t, err := time.Parse(time.RFC3339, text)
+	return err == nil && t.UTC().Year() >= 2000 && t.UTC().Year() <= 9999
 }
 
 // nearest offers the argument that was probably meant.

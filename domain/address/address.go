@@ -27,11 +27,16 @@ func Of(workspace, site, path string) domain.Stream {
 // Event is a fact about one address.
 type Event interface{ domain.Event[Address, Event] }
 
+const freed = "address.freed"
+
 // Words are the names in the log. They outlive the code: never reuse one.
 var Words = []vocab.Word{
 	vocab.Say[Taken]("address.taken"),
-	vocab.Say[Freed]("address.freed"),
+	vocab.Say[Freed](freed),
 }
+
+// Frees says that an event of this word lets an address go.
+func Frees(word string) bool { return word == freed }
 
 // Taken gives the address to a thing.
 type Taken struct {

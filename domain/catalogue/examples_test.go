@@ -59,7 +59,7 @@ var histories = map[string][]any{
 	},
 	"workspace": {
 		workspace.Founded{Founder: "person_1"},
-		workspace.Updated{Paused: new(true), AutoPublishLimit: new(5), LocalMode: new(policy.Auto)},
+		workspace.Updated{RulesChange: policy.RulesChange{Paused: new(true), AutoPublishLimit: new(5)}, LocalMode: new(policy.Auto)},
 	},
 	"person": {
 		person.Seated{Role: policy.Editor},

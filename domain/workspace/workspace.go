@@ -2,7 +2,9 @@
 package workspace
 
 import (
+	"cmp"
 	"reflect"
+	"time"
 
 	"assent/domain"
 	"assent/domain/action"
@@ -18,18 +20,19 @@ var Ref = action.Ref{Category: "workspace", ID: ID}
 
 // Workspace is its settings. The zero value is a workspace nobody touched.
 type Workspace struct {
-	Paused           bool        // no agent acts
-	AutoPublishLimit int         // most changes of a low-risk publish; 0 stands for the default
-	LocalMode        policy.Mode // the most a local caller gets on a served folder; empty stands for edits
-	Founder          string      // who set it up: there is only one first owner
+	policy.Rules
+	LocalMode policy.Mode // the most a local caller gets on a served folder; empty stands for edits
+	UndoHours int         // how long an action can be taken back; 0 stands for the default
+	Founder   string      // who set it up: there is only one first owner
 }
 
-// Limit is the most changes a publish may have and still be low risk.
-func (w Workspace) Limit() int {
-	if w.AutoPublishLimit == 0 {
-		return policy.DefaultPublishLimit
-	}
-	return w.AutoPublishLimit
+// DefaultUndoHours is how long an action can be taken back unless the
+// workspace says otherwise.
+const DefaultUndoHours = 24
+
+// UndoWindow is how long an action can be taken back.
+func (w Workspace) UndoWindow() time.Duration {
+	return time.Duration(cmp.Or(w.UndoHours, DefaultUndoHours)) * time.Hour
 }
 
 // Local is the most a local caller gets where a server owns the folder.
@@ -42,11 +45,10 @@ func (w Workspace) Local() policy.Mode {
 
 // Fields are the settings as people know them.
 func (w Workspace) Fields() []domain.Field {
-	return []domain.Field{
-		{Name: "paused", Value: w.Paused},
-		{Name: "autoPublishLimit", Value: w.Limit()},
-		{Name: "localMode", Value: string(w.Local())},
-	}
+	return append(w.Rules.Fields(),
+		domain.Field{Name: "localMode", Value: string(w.Local())},
+		domain.Field{Name: "undoHours", Value: cmp.Or(w.UndoHours, DefaultUndoHours)},
+	)
 }
 
 // Kind is workspaces as the road sees them.
@@ -77,25 +79,25 @@ func (Founded) Reverse(Workspace) Event { return nil }
 
 // Updated sets what it names and leaves the rest.
 type Updated struct {
-	Paused           *bool        `json:"paused,omitempty"`
-	AutoPublishLimit *int         `json:"autoPublishLimit,omitempty"`
-	LocalMode        *policy.Mode `json:"localMode,omitempty"`
+	policy.RulesChange
+	LocalMode *policy.Mode `json:"localMode,omitempty"`
+	UndoHours *int         `json:"undoHours,omitempty"`
 }
 
 // Evolve sets what the event names.
 func (e Updated) Evolve(w Workspace) Workspace {
-	domain.Set(&w.Paused, e.Paused)
-	domain.Set(&w.AutoPublishLimit, e.AutoPublishLimit)
+	w.Rules = e.RulesChange.To(w.Rules)
 	domain.Set(&w.LocalMode, e.LocalMode)
+	domain.Set(&w.UndoHours, e.UndoHours)
 	return w
 }
 
 // Reverse sets the same settings to what they were.
 func (e Updated) Reverse(before Workspace) Event {
 	return Updated{
-		Paused:           domain.Was(e.Paused, before.Paused),
-		AutoPublishLimit: domain.Was(e.AutoPublishLimit, before.AutoPublishLimit),
-		LocalMode:        domain.Was(e.LocalMode, before.LocalMode),
+		RulesChange: e.RulesChange.Back(before.Rules),
+		LocalMode:   domain.Was(e.LocalMode, before.LocalMode),
+		UndoHours:   domain.Was(e.UndoHours, before.UndoHours),
 	}
 }
 
@@ -133,19 +135,19 @@ func found(w Workspace, f FoundArgs) ([]Event, error) {
 
 // UpdateArgs asks for settings to be changed.
 type UpdateArgs struct {
-	Paused           *bool   `json:"paused,omitempty" jsonschema:"no agent acts while this is so"`
-	AutoPublishLimit *int    `json:"autoPublishLimit,omitempty" jsonschema:"most changes of a publish that goes live by itself, 1 to 200"`
-	LocalMode        *string `json:"localMode,omitempty" jsonschema:"the most that local callers get while a server runs" enum:"plan,manual,edits,auto,bypass"`
+	policy.RulesChange
+	UndoHours *int    `json:"undoHours,omitempty" jsonschema:"how long an action can be taken back, 1 to 168 hours"`
+	LocalMode *string `json:"localMode,omitempty" jsonschema:"the most that local callers get while a server runs" enum:"plan,manual,edits,auto,bypass"`
 }
 
 // Target is the settings.
 func (UpdateArgs) Target() string { return ID }
 
 // Update changes a workspace's settings.
-var Update = action.Of(Kind, update, UpdateArgs{Paused: new(true)}, action.Facts{
+var Update = action.Of(Kind, update, UpdateArgs{RulesChange: policy.RulesChange{Paused: new(true)}}, action.Facts{
 	Name:       "workspace.update",
 	Title:      "Change the workspace's rules",
-	About:      "Pauses all agents or lets them go on, and sets what may go live by itself.",
+	About:      "Pauses all agents or lets them go on, and sets what may go live by itself, what waits, and who decides.",
 	Class:      action.People,
 	Scope:      "workspace:manage",
 	Permission: "workspace.manage",
@@ -155,9 +157,12 @@ func update(w Workspace, u UpdateArgs) ([]Event, error) {
 	if n := u.AutoPublishLimit; n != nil && (*n < 1 || *n > 200) {
 		return nil, domain.Refuse("invalid", "The limit must be between 1 and 200 changes.")
 	}
+	if h := u.UndoHours; h != nil && (*h < 1 || *h > 168) {
+		return nil, domain.Refuse("invalid", "Actions can be taken back for between 1 and 168 hours.")
+	}
 	e := Updated{
-		Paused:           domain.Changed(w.Paused, u.Paused),
-		AutoPublishLimit: domain.Changed(w.Limit(), u.AutoPublishLimit),
+		RulesChange: u.RulesChange.Of(w.Rules),
+		UndoHours:   domain.Changed(cmp.Or(w.UndoHours, DefaultUndoHours), u.UndoHours),
 	}
 	if u.LocalMode != nil {
 		e.LocalMode = domain.Changed(w.Local(), new(policy.Mode(*u.LocalMode)))
@@ -165,5 +170,5 @@ func update(w Workspace, u UpdateArgs) ([]Event, error) {
 	if reflect.ValueOf(e).IsZero() {
 		return nil, nil // already so
 	}
-	return []Event{e}, nil
+	return []Event{e}, e.Evolve(w).Rules.Sound()
 }
