@@ -13,6 +13,7 @@ import (
 	"assent/domain/page"
 	"assent/domain/person"
 	"assent/domain/proposal"
+	"assent/domain/rules"
 	"assent/domain/site"
 	"assent/domain/vocab"
 	"assent/domain/workspace"
@@ -23,7 +24,7 @@ import (
 func Actions() (*action.Registry, error) {
 	return action.Register(
 		site.Actions, page.Actions, article.Actions, live.Actions,
-		proposal.Actions, agent.Actions, person.Actions, workspace.Actions,
+		proposal.Actions, agent.Actions, person.Actions, workspace.Actions, rules.Actions,
 	)
 }
 
@@ -48,6 +49,6 @@ func Words() (*vocab.Vocabulary, error) {
 func all() []action.Kind {
 	return []action.Kind{
 		article.Kind, page.Kind, site.Kind, live.Kind, address.Kind,
-		workspace.Kind, person.Kind, agent.Kind, proposal.Kind, conduct.Kind, command.Kind,
+		workspace.Kind, person.Kind, agent.Kind, proposal.Kind, conduct.Kind, command.Kind, rules.Kind,
 	}
 }

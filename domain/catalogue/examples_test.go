@@ -15,6 +15,7 @@ import (
 	"assent/domain/person"
 	"assent/domain/policy"
 	"assent/domain/proposal"
+	"assent/domain/rules"
 	"assent/domain/site"
 	"assent/domain/workspace"
 )
@@ -60,6 +61,14 @@ var histories = map[string][]any{
 	"workspace": {
 		workspace.Founded{Founder: "person_1"},
 		workspace.Updated{RulesChange: policy.RulesChange{Paused: new(true), AutoPublishLimit: new(5)}, LocalMode: new(policy.Auto)},
+		workspace.Updated{RulesChange: policy.RulesChange{
+			Pace: new(10), Waits: &[]string{"page.update"}, Separation: new(policy.SeparateOn),
+			Freezes: &[]policy.Freeze{{From: noon, Until: noon.Add(time.Hour), Why: "the fair"}},
+			Stages:  &[]policy.Stage{{Of: "publish", Roles: []policy.Role{policy.Owner}, People: []string{"person_1"}, Need: 2}},
+		}, UndoHours: new(72)},
+	},
+	"rules": {
+		rules.Updated{RulesChange: policy.RulesChange{Paused: new(true), Pace: new(5), Waits: &[]string{}}},
 	},
 	"person": {
 		person.Seated{Role: policy.Editor},
