@@ -4,6 +4,7 @@
 package action
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"assent/domain"
@@ -32,7 +33,12 @@ type Facts struct {
 	Scope      string // what an agent or key must have; "any" for one's own affairs
 	Permission string // what the person behind must have
 	Final      bool   // nothing takes it back
+	Gate       string // why an agent may only ever ask for it, in a sentence; empty: it may do it
+	DecidedBy  string // the permission it takes to say yes, where Permission is not it
 }
+
+// Deciding is the permission it takes to say yes to the action.
+func (f Facts) Deciding() string { return cmp.Or(f.DecidedBy, f.Permission) }
 
 // Ref is a thing of the call's own workspace.
 type Ref struct{ Category, ID string }

@@ -12,9 +12,6 @@ import (
 	"assent/domain/policy"
 )
 
-// Actions are everything that can be asked of agents and their keys.
-var Actions = []*action.Action{Whoami.Action, Create, Update, Mint, Revoke}
-
 // Whoami answers an agent's first question.
 var Whoami = action.Look(struct{}{}, action.Facts{
 	Name:       "whoami",

@@ -23,6 +23,7 @@ type Agent struct {
 	Confirm bool   // its owner allows confirming in the agent's own client
 	Paused  bool
 	Keys    map[string]Key
+	Lent    Lent
 }
 
 // Key is one way in. It may narrow the agent and never widens it.
@@ -40,7 +41,7 @@ func (a Agent) Allows(key string, now time.Time) (mode policy.Mode, scopes []str
 	if !known || k.Revoked || !k.Expires.IsZero() && !now.Before(k.Expires) {
 		return "", nil, false
 	}
-	return policy.Stricter(a.Mode, k.Mode), Narrowed(a.Scopes, k.Scopes), true
+	return policy.Stricter(a.ModeAt(now), k.Mode), Narrowed(a.Scopes, k.Scopes), true
 }
 
 // Narrowed is what of some scopes is left when only these may be used: all of
@@ -70,6 +71,16 @@ func (a Agent) Fields() []domain.Field {
 			fields = append(fields, domain.Field{Name: id, Value: "works" + until(k.Expires)})
 		}
 	}
+	for _, id := range slices.Sorted(maps.Keys(a.Lent.Elevations)) {
+		if e := a.Lent.Elevations[id]; !e.Ended {
+			fields = append(fields, domain.Field{Name: id, Value: string(e.Mode) + until(e.Until)})
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.Lent.Standings)) {
+		if s := a.Lent.Standings[id]; !s.Ended {
+			fields = append(fields, domain.Field{Name: id, Value: "may " + s.Action + " on " + s.Site + until(s.Until)})
+		}
+	}
 	return fields
 }
 
@@ -92,6 +103,10 @@ var Words = []vocab.Word{
 	vocab.Say[Updated]("agent.updated"),
 	vocab.Say[Minted]("agent.key-minted"),
 	vocab.Say[Revoked]("agent.key-revoked"),
+	vocab.Say[Elevated]("agent.elevated"),
+	vocab.Say[ElevationEnded]("agent.elevation-ended"),
+	vocab.Say[StandingMade]("agent.standing-made"),
+	vocab.Say[StandingEnded]("agent.standing-ended"),
 }
 
 // Created is an agent's first fact.
@@ -143,7 +158,8 @@ type Minted struct {
 
 // Evolve adds the key, unless it was revoked: revoked is for ever.
 func (e Minted) Evolve(a Agent) Agent {
-	return a.with(e.Key, Key{Expires: e.Expires, Mode: e.Mode, Scopes: e.Scopes, Revoked: a.Keys[e.Key].Revoked})
+	a.Keys = with(a.Keys, e.Key, Key{Expires: e.Expires, Mode: e.Mode, Scopes: e.Scopes, Revoked: a.Keys[e.Key].Revoked})
+	return a
 }
 
 // Reverse is nil: keys are revoked, not undone.
@@ -158,18 +174,9 @@ type Revoked struct {
 func (e Revoked) Evolve(a Agent) Agent {
 	k := a.Keys[e.Key]
 	k.Revoked = true
-	return a.with(e.Key, k)
+	a.Keys = with(a.Keys, e.Key, k)
+	return a
 }
 
 // Reverse is nil: nothing revives a key.
 func (Revoked) Reverse(Agent) Event { return nil }
-
-func (a Agent) with(id string, k Key) Agent {
-	keys := maps.Clone(a.Keys)
-	if keys == nil {
-		keys = map[string]Key{}
-	}
-	keys[id] = k
-	a.Keys = keys
-	return a
-}

@@ -79,6 +79,10 @@ var histories = map[string][]any{
 		agent.Updated{Mode: new(policy.Plan), Scopes: &[]string{"content:read"}, Site: new(""), Confirm: new(false), Paused: new(true)},
 		agent.Minted{Key: "key_1", Expires: noon, Mode: policy.Plan, Scopes: []string{}},
 		agent.Revoked{Key: "key_1"},
+		agent.Elevated{ID: "act_1", Mode: policy.Auto, Until: noon, By: "person_1"},
+		agent.ElevationEnded{ID: "act_1"},
+		agent.StandingMade{ID: "act_2", Action: "article.update", Key: "key_1", Site: "main", By: "person_1", Until: noon, Rules: policy.Rules{Pace: 5}},
+		agent.StandingEnded{ID: "act_2"},
 	},
 	"proposal": {
 		proposal.Filed{
