@@ -23,6 +23,7 @@ type Envelope struct {
 	Proposal    string `json:"proposal,omitempty"`
 	ApprovedBy  string `json:"approvedBy,omitempty"`  // a signed-in person said yes
 	ConfirmedBy string `json:"confirmedBy,omitempty"` // the agent's own client said yes: weaker
+	Standing    string `json:"standing,omitempty"`    // a person's yes in advance that was used
 
 	Undoes      ID `json:"undoes,omitempty"` // the action this one takes back
 	Correlation ID `json:"correlation,omitempty"`

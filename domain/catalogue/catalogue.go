@@ -10,6 +10,7 @@ import (
 	"assent/domain/command"
 	"assent/domain/conduct"
 	"assent/domain/live"
+	"assent/domain/pace"
 	"assent/domain/page"
 	"assent/domain/person"
 	"assent/domain/proposal"
@@ -49,6 +50,6 @@ func Words() (*vocab.Vocabulary, error) {
 func all() []action.Kind {
 	return []action.Kind{
 		article.Kind, page.Kind, site.Kind, live.Kind, address.Kind,
-		workspace.Kind, person.Kind, agent.Kind, proposal.Kind, conduct.Kind, command.Kind, rules.Kind,
+		workspace.Kind, person.Kind, agent.Kind, proposal.Kind, conduct.Kind, command.Kind, rules.Kind, pace.Kind,
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"assent/domain/command"
 	"assent/domain/conduct"
 	"assent/domain/live"
+	"assent/domain/pace"
 	"assent/domain/page"
 	"assent/domain/person"
 	"assent/domain/policy"
@@ -66,6 +67,9 @@ var histories = map[string][]any{
 			Freezes: &[]policy.Freeze{{From: noon, Until: noon.Add(time.Hour), Why: "the fair"}},
 			Stages:  &[]policy.Stage{{Of: "publish", Roles: []policy.Role{policy.Owner}, People: []string{"person_1"}, Need: 2}},
 		}, UndoHours: new(72)},
+	},
+	"pace": {
+		pace.Spent{Thing: "article-home/art_1", At: noon},
 	},
 	"rules": {
 		rules.Updated{RulesChange: policy.RulesChange{Paused: new(true), Pace: new(5), Waits: &[]string{}}},
