@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -38,7 +39,7 @@ func (a AskArgs) Signed(s Signature) any {
 }
 
 // Ask asks for more freedom for a while. It always waits for a person.
-var Ask = action.Of(Kind, ask, AskArgs{Mode: "auto", Minutes: 60}, action.Facts{
+var Ask = action.Showing(action.Of(Kind, ask, AskArgs{Mode: "auto", Minutes: 60}, action.Facts{
 	Name:       "elevation.ask",
 	Title:      "Ask for a freer mode for a while",
 	About:      "Asks a person to let you work more freely for some minutes. Say why in the reason. It ends by itself.",
@@ -47,7 +48,15 @@ var Ask = action.Of(Kind, ask, AskArgs{Mode: "auto", Minutes: 60}, action.Facts{
 	Permission: "any",
 	Gate:       "It asks for more freedom, so a person decides.",
 	DecidedBy:  "agents.manage",
-})
+}), showAsk)
+
+// showAsk says for how long, and not until when: the time begins with the yes.
+func showAsk(before, _ Agent, w AskArgs, _ action.Known) []domain.Change {
+	return []domain.Change{{
+		Kind: Kind.Category, ID: w.By.ID, Change: domain.Edited,
+		Fields: []domain.Line{{Field: "mode", Before: string(before.ModeAt(w.Now)), After: fmt.Sprintf("%s for %d minutes", w.Mode, w.Minutes)}},
+	}}
+}
 
 func ask(a Agent, w AskArgs) ([]Event, error) { return a.elevate(w.Mode, w.Minutes, w.Signature) }
 
@@ -128,6 +137,7 @@ type StandArgs struct {
 	Site   string `json:"site" jsonschema:"the site it counts on"`
 	Days   int    `json:"days" jsonschema:"for how many days, 1 to 90"`
 	Signature
+
 	Facts *action.Facts `json:"-"` // of the action; nil when there is none of that name
 	Rules policy.Rules  `json:"-"` // of the place, now
 }
@@ -136,6 +146,14 @@ type StandArgs struct {
 func (s StandArgs) Signed(by Signature) any {
 	s.Signature = by
 	return s
+}
+
+// Advance is a yes in advance on its way: the road tells it of the action and the
+// place that it names.
+type Advance interface {
+	About() string
+	Place() string
+	Told(*action.Facts, policy.Rules) any
 }
 
 // About names the action whose facts the decision must know.
