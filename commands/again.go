@@ -32,23 +32,40 @@ func (t *trip) commandStream() domain.Stream {
 	return t.streamOf(action.Ref{Category: command.Kind.Category, ID: string(t.id)})
 }
 
-// sameCommand gives the first answer to a command that was carried out or
-// filed before. Refused and idle ones leave nothing and are asked anew.
+// sameCommand finds what a command was given to before. If it was filed, that
+// is the answer; if it was carried out, sameAction gives it. On a log that is
+// not Atomic it may be neither yet: then whoever asks again goes on with the
+// same things, so that it is done once. Refused and idle calls give their id to
+// nothing and are asked anew.
 func (t *trip) sameCommand() error {
 	history, err := t.road.things.history(t.ctx, t.commandStream())
 	if err != nil || len(history) == 0 {
 		return err
 	}
-	t.commanded = false // it stands for what it did; nothing of it is open any more
+	state, err := command.Kind.Fold(eventsOf(history))
+	if err != nil {
+		return err
+	}
+	t.commanded = false // its id stands for this and is not given again
 	if history[0].Envelope.Args != t.cmd.Digest {
 		return reused
 	}
-	category, id, _ := strings.Cut(history[0].Event.(command.Given).Target, "/")
-	stream := t.streamOf(action.Ref{Category: category, ID: id})
-	if stream.Category == proposal.Kind.Category {
-		return t.sameProposal(stream, history[0].Position)
+	t.begun = history[0].Position
+	category, id, _ := strings.Cut(state.(command.Command).Target, "/")
+	// The id says what came of it then. What comes of it now may be the other
+	// thing, if it has yet to come: that is found under an id that follows.
+	target, filed := id, string(domain.Derive(proposal.Kind.Prefix, string(t.id), "filed"))
+	if category == proposal.Kind.Category {
+		target, filed = string(domain.Derive(t.action.Kind.Prefix, string(t.id), "made")), id
 	}
-	return t.sameAction(stream, history[0].Position)
+	if t.action.Target(t.cmd.Args) == "" {
+		t.stream.ID, t.fresh = target, false
+	}
+	t.filing = filed
+	if category != proposal.Kind.Category && t.road.Log.Atomic() {
+		return nil // it was carried out
+	}
+	return t.sameProposal(t.proposalStream(), t.begun)
 }
 
 // sameAction looks for what this very action already did to a stream, and

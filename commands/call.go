@@ -21,6 +21,7 @@ type Call struct {
 	Via       domain.Via
 	Client    domain.Client
 	Skill     string // declared for this call
+	Outside   bool   // influenced by content from outside, as its door knows or it says itself
 
 	Correlation domain.ID // what several calls belong to, such as one import
 

@@ -262,7 +262,7 @@ func (r *Road) rehearseAgain(ctx context.Context, p proposal.Proposal, filed dom
 		return card{}, t.err
 	}
 	t.checks[t.stream] = t.thing.version
-	return card{t.changes, cardDigest(t.action, t.stream, t.cmd.Raw, t.changes), t.action.Permission, t.checks}, nil
+	return card{t.changes, cardDigest(t.action, t.stream, t.cmd.Raw, t.changes), t.action.Deciding(), t.checks}, nil
 }
 
 // tripOf is one call of a proposal, taken for who filed it with the yes of who
@@ -275,7 +275,7 @@ func (r *Road) tripOf(p proposal.Proposal, c proposal.Called, filed domain.Envel
 	call := Call{
 		Workspace: stream.Workspace, Action: c.Action, Args: c.Args,
 		Principal: filed.Principal, Person: filed.Person, Via: filed.Via, Client: filed.Client, Skill: filed.Skill,
-		Mode: q.Mode, Scopes: q.Scopes, Site: q.OnlySite,
+		Mode: q.Mode, Scopes: q.Scopes, Site: q.OnlySite, Outside: q.Outside,
 	}
 	if filed.Principal.Kind == domain.KindPerson {
 		call.Person = filed.Principal.ID

@@ -1,11 +1,11 @@
 package commands
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
 	"assent/domain"
+	"assent/domain/action"
 	"assent/domain/proposal"
 )
 
@@ -15,7 +15,7 @@ func (t *trip) file() (Outcome, error) {
 	if t.filing == "" {
 		t.filing = string(domain.NewID(proposal.Kind.Prefix, t.now))
 	}
-	id := t.filing
+	id, stream := t.filing, t.proposalStream()
 	lines, clipped := clipCard(t.changes)
 	filed := proposal.Filed{
 		Asker:    t.call.Principal,
@@ -37,34 +37,27 @@ func (t *trip) file() (Outcome, error) {
 	for i := range envelopes {
 		envelopes[i].Proposal = id
 	}
-	fresh, err := t.road.spell(t.id, 0, envelopes, []any{filed, called})
+	// numbered below what a try that was to act may have left of the same action
+	fresh, err := t.road.spell(t.id, -2, envelopes, []any{filed, called})
 	if err != nil {
 		return Outcome{}, err
 	}
-	stream := domain.Stream{Category: proposal.Kind.Category, Workspace: t.call.Workspace, ID: id}
-	writes, err := t.given([]Write{{stream, 0, fresh}}, stream)
-	if err != nil {
-		return Outcome{}, err
-	}
-	receipt, err := t.road.append(t.ctx, t.road.withChecks(writes, t.checks)...)
-	switch {
-	case errors.Is(err, ErrUnknown):
-		return Outcome{Outcome: Unknown, Action: t.id}, nil
-	case err != nil:
-		if no, meant := errors.AsType[*domain.Refusal](err); meant {
-			return t.refuse(no)
+	return t.append([]Write{{stream, 0, fresh}}, stream, func(receipt Receipt) Outcome {
+		return Outcome{
+			Outcome:  Waiting,
+			Action:   t.id,
+			Position: Position(receipt.Position),
+			Target:   t.targetAt(t.thing.version),
+			Changes:  clipLines(linesOf(t.changes)),
+			Verdict:  &t.verdict,
+			Proposal: t.held(id, filed, proposal.Waiting),
 		}
-		return Outcome{}, err
-	}
-	return Outcome{
-		Outcome:  Waiting,
-		Action:   t.id,
-		Position: Position(receipt.Position),
-		Target:   t.targetAt(t.thing.version),
-		Changes:  clipLines(linesOf(t.changes)),
-		Verdict:  &t.verdict,
-		Proposal: t.held(id, filed, proposal.Waiting),
-	}, nil
+	})
+}
+
+// proposalStream is the proposal that the call becomes if it is held.
+func (t *trip) proposalStream() domain.Stream {
+	return t.streamOf(action.Ref{Category: proposal.Kind.Category, ID: t.filing})
 }
 
 func (t *trip) held(id string, card proposal.Filed, status proposal.Status) *Held {

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -9,6 +10,10 @@ import (
 
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/address"
+	"assent/domain/agent"
+	"assent/domain/command"
+	"assent/domain/pace"
 	"assent/domain/policy"
 	"assent/domain/vocab"
 )
@@ -67,19 +72,32 @@ func (r *Road) take(ctx context.Context, t *trip) (Outcome, error) {
 		if !again(err) {
 			return out, err
 		}
+		t.partly = t.partly || !nothingWritten(err)
+	}
+	if t.partly {
+		return Outcome{Outcome: Unknown, Action: t.id}, nil
 	}
 	return Outcome{}, ErrBusy
 }
 
 // again says that what was read is no longer so, and taking the road once more
-// will tell: a stream moved on, or somebody else did this very thing first.
+// will tell: a stream moved on, somebody else did this very thing first, or a
+// log that is not Atomic stopped in the middle because a stream had moved on.
 func again(err error) bool {
+	return nothingWritten(err) || errors.Is(err, ErrReused) || errors.Is(err, ErrPartly)
+}
+
+// nothingWritten says that a stream had moved on before anything was written.
+func nothingWritten(err error) bool {
 	_, moved := errors.AsType[*Conflict](err)
-	return moved || errors.Is(err, ErrReused)
+	return moved
 }
 
 // append writes to the log, and remembers whether it could be written.
 func (r *Road) append(ctx context.Context, writes ...Write) (Receipt, error) {
+	if !r.Log.Atomic() {
+		writes = inOrder(writes)
+	}
 	receipt, err := r.Log.Append(ctx, writes...)
 	switch {
 	case errors.Is(err, ErrUnavailable):
@@ -88,6 +106,33 @@ func (r *Road) append(ctx context.Context, writes ...Write) (Receipt, error) {
 		r.trouble.Store(nil) // a check alone proves nothing
 	}
 	return receipt, err
+}
+
+// inOrder is how a log that is not Atomic, which may stop after any of these
+// writes, is to make them. The command's id comes first: whoever asks again
+// goes on with the very things it names. Then the addresses that are taken,
+// which are only as good as their holder, and the agent's pace, which may count
+// what never came but not the other way round. Then the thing itself, and this is
+// the action: it is done once its events are there, and not before. Last the
+// addresses that are let go; left behind, they are anybody's after a minute.
+// Checks are looked at before anything is written, wherever they stand.
+func inOrder(writes []Write) []Write {
+	turn := func(w Write) int {
+		switch {
+		case w.Stream.Category == command.Kind.Category:
+			return 0
+		case w.Stream.Category == pace.Kind.Category:
+			return 1
+		case w.Stream.Category != address.Kind.Category:
+			return 2
+		case len(w.Events) > 0 && address.Frees(w.Events[0].Word):
+			return 3
+		}
+		return 1
+	}
+	ordered := slices.Clone(writes)
+	slices.SortStableFunc(ordered, func(a, b Write) int { return cmp.Compare(turn(a), turn(b)) })
+	return ordered
 }
 
 // trouble is the last time that the log could not be written.
@@ -119,6 +164,7 @@ type errand struct {
 	id     domain.ID
 	target string // of a new thing: made up once, or as it was filed
 	filing string // the id of the proposal it becomes if it is held
+	partly bool   // some of it may be in the log: whoever goes on must meet it
 
 	// Set by the desk when a proposal is carried out.
 	derived  bool // the id follows from a proposal: whoever carries it out must meet what another did
@@ -134,8 +180,9 @@ type errand struct {
 type trip struct {
 	errand
 
-	commanded bool // the caller gave an id of their own: asking again must find the first answer
-	fresh     bool // the target's id was only just made up
+	commanded bool            // the caller gave an id of their own: asking again must find the first answer
+	begun     domain.Position // where that id was given to this very call before; 0 if it was not
+	fresh     bool            // the target's id was only just made up
 
 	now       time.Time
 	authority authority
@@ -165,7 +212,8 @@ type authority struct {
 	site         string
 	pausedAgents bool
 	pausedAgent  bool
-	limit        int
+	agent        agent.Agent  // as it is, with what it was lent
+	rules        policy.Rules // of the workspace
 }
 
 func (t *trip) start() {

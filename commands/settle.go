@@ -3,10 +3,12 @@ package commands
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"strconv"
 	"time"
 
 	"assent/domain"
+	"assent/domain/policy"
 )
 
 // UndoWindow is how long an action can be taken back.
@@ -48,18 +50,32 @@ func (t *trip) perform() (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	writes := []Write{{t.stream, t.thing.version, fresh}}
-	for i, c := range t.claims {
-		taken, err := t.road.spell(t.id, len(t.events)+i, envelopes[len(t.events):], []any{c.event})
-		if err != nil {
-			return Outcome{}, err
-		}
-		writes = append(writes, Write{c.stream, c.version, taken})
-	}
-	if writes, err = t.given(writes, t.stream); err != nil {
+	writes, err := t.spent()
+	if err != nil {
 		return Outcome{}, err
 	}
-	receipt, err := t.road.append(t.ctx, t.road.withChecks(writes, t.checks)...)
+	writes = append(writes, Write{t.stream, t.thing.version, fresh})
+	claimed, err := t.road.spellClaims(t.id, len(t.events), envelopes[len(t.events):], t.claims)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return t.append(append(writes, claimed...), t.stream, func(receipt Receipt) Outcome {
+		t.road.things.keep(thing{t.stream, t.after, t.thing.version + domain.Version(len(t.events))})
+		out := t.done(receipt)
+		out.Changes = append(out.Changes, t.road.lost(t.ctx, t.stream, t.claims)...)
+		return out
+	})
+}
+
+// append writes what a call comes to, which is a thing or a proposal, and with
+// it that its command's id stands for that, and the checks of everything that
+// was looked at.
+func (t *trip) append(writes []Write, what domain.Stream, answer func(Receipt) Outcome) (Outcome, error) {
+	writes, err := t.given(writes, what)
+	if err != nil {
+		return Outcome{}, err
+	}
+	receipt, err := t.road.append(t.ctx, t.road.withChecks(writes, t.guards())...)
 	switch {
 	case errors.Is(err, ErrUnknown):
 		return Outcome{Outcome: Unknown, Action: t.id}, nil
@@ -69,8 +85,22 @@ func (t *trip) perform() (Outcome, error) {
 		}
 		return Outcome{}, err
 	}
-	t.road.things.keep(thing{t.stream, t.after, t.thing.version + domain.Version(len(t.events))})
-	return t.done(receipt), nil
+	return answer(receipt), nil
+}
+
+// guards are the checks of a call that others may be asking for as well: all
+// that was looked at, and that none of them has brought it to an end of either
+// kind.
+func (t *trip) guards() map[domain.Stream]domain.Version {
+	if !t.shared() {
+		return t.checks
+	}
+	checks := maps.Clone(t.checks)
+	checks[t.stream] = t.thing.version
+	if t.begun > 0 {
+		checks[t.proposalStream()] = 0
+	}
+	return checks
 }
 
 func (t *trip) done(receipt Receipt) Outcome {
@@ -132,15 +162,14 @@ func (t *trip) refuse(no *domain.Refusal) (Outcome, error) {
 
 // still makes sure, before a call that others may be asking for as well ends
 // without an append of its own, that none of them has done it meanwhile: who
-// asks under a command id, and who carries out what was approved.
+// asks under a command id, and who carries out what was approved or begun.
 func (t *trip) still() error {
 	var writes []Write
 	if t.commanded {
 		writes = append(writes, Write{Stream: t.commandStream()})
 	}
-	if t.derived && t.stream.ID != "" {
-		writes = append(writes, Write{Stream: t.stream, Expect: t.thing.version})
-		writes = t.road.withChecks(writes, t.checks)
+	if t.shared() && !t.thing.stream.IsZero() {
+		writes = t.road.withChecks(writes, t.guards())
 	}
 	if writes == nil {
 		return nil
@@ -162,7 +191,7 @@ func (t *trip) idle() (Outcome, error) {
 	if err := t.still(); err != nil {
 		return Outcome{}, err
 	}
-	t.verdict = domain.Verdict{Rules: t.verdict.Rules, AutoCheck: t.verdict.AutoCheck, Passed: t.verdict.Passed}
+	t.verdict = domain.Verdict{Rules: t.verdict.Rules, AutoCheck: t.verdict.AutoCheck}
 	if err := t.road.conduct.idle(t); err != nil {
 		return Outcome{}, err
 	}
@@ -207,9 +236,16 @@ func (t *trip) envelope() domain.Envelope {
 	if t.call.Principal.ID != t.authority.person {
 		e.Person = t.authority.person
 	}
-	if t.yes != nil {
-		e.ApprovedBy = t.yes.By
+	switch yes := t.question.Yes; {
+	case yes == nil:
+	case yes.Kind == policy.Approval:
+		e.ApprovedBy = yes.By
+	case yes.Kind == policy.Confirmation:
+		e.ConfirmedBy = yes.By
+	case yes.Kind == policy.Standing:
+		e.Standing = yes.ID
 	}
+	e.Outside = t.question.Outside
 	return e
 }
 
@@ -230,6 +266,24 @@ func (t *trip) owner() string {
 		return "local:" + t.call.Via.Local
 	}
 	return t.call.Principal.ID
+}
+
+// spellClaims writes addresses taken and let go, from the n-th event of an
+// action on. Each claim has its number, written or only checked: asking again
+// gives it the same id.
+func (r *Road) spellClaims(id domain.ID, n int, envelopes []domain.Envelope, claims []claim) ([]Write, error) {
+	var writes []Write
+	for i, c := range claims {
+		w := Write{Stream: c.stream, Expect: c.version}
+		if c.event != nil {
+			var err error
+			if w.Events, err = r.spell(id, n+i, envelopes, []any{c.event}); err != nil {
+				return nil, err
+			}
+		}
+		writes = append(writes, w)
+	}
+	return writes, nil
 }
 
 // spell writes events for the log. Their ids derive from the action, so that

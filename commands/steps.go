@@ -18,7 +18,9 @@ import (
 
 // identify reads from the log what the caller may do: agent, key, person and
 // the workspace's rules. Their versions become checks of the append, so a key
-// that is revoked meanwhile stops it.
+// that is revoked meanwhile stops it. A log that is not Atomic looks at them
+// once more directly before it writes; what is revoked between that look and
+// the write comes too late, and this is the only window there is.
 func (t *trip) identify() error {
 	settings, err := t.depend(workspace.Ref)
 	if err != nil {
@@ -26,7 +28,7 @@ func (t *trip) identify() error {
 	}
 	ws := settings.state.(workspace.Workspace)
 	a := &t.authority
-	a.pausedAgents, a.limit, a.person = ws.Paused, ws.Limit(), t.call.Person
+	a.pausedAgents, a.rules, a.person = ws.Paused, ws.Rules, t.call.Person
 
 	switch who := t.call.Principal; {
 	case who.Kind == domain.KindSystem:
@@ -69,12 +71,12 @@ func (t *trip) identifyAgent(id string) error {
 	}
 	ag := loaded.state.(agent.Agent)
 	a := &t.authority
-	a.person, a.site, a.pausedAgent = ag.Person, ag.Site, ag.Paused
+	a.agent, a.person, a.site, a.pausedAgent = ag, ag.Person, ag.Site, ag.Paused
 	if t.call.Via.Local != "" && t.call.Via.Key == "" {
 		if ag.Person == "" {
 			return unknownCaller
 		}
-		a.mode, a.scopes, a.site = policy.Stricter(ag.Mode, t.call.Mode), agent.Narrowed(ag.Scopes, t.call.Scopes), cmp.Or(ag.Site, t.call.Site)
+		a.mode, a.scopes, a.site = policy.Stricter(ag.ModeAt(t.now), t.call.Mode), agent.Narrowed(ag.Scopes, t.call.Scopes), cmp.Or(ag.Site, t.call.Site)
 		return nil
 	}
 	mode, scopes, ok := ag.Allows(t.call.Via.Key, t.now)
@@ -148,7 +150,7 @@ func (t *trip) read() error {
 	case t.id == "": // otherwise it is taken again
 		t.id = domain.NewAction(t.now)
 	}
-	return nil
+	return t.sign()
 }
 
 var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
@@ -223,8 +225,8 @@ func (t *trip) rehearse() (err error) {
 	if t.thing, err = t.subject(); err != nil {
 		return err
 	}
-	if t.derived {
-		if err := t.sameAction(t.stream, 0); err != nil || t.answer != nil {
+	if t.shared() {
+		if err := t.sameAction(t.stream, t.begun); err != nil || t.answer != nil {
 			return err
 		}
 	}
@@ -248,8 +250,16 @@ func (t *trip) rehearse() (err error) {
 	if err := t.evolve(); err != nil {
 		return t.decided(err)
 	}
+	if err := t.housed(); err != nil {
+		return t.decided(err)
+	}
 	return nil
 }
+
+// shared says that others may be doing this very thing, under the same ids, or
+// did some of it: what they did is looked for once the target was read, so
+// that whatever comes later is a conflict.
+func (t *trip) shared() bool { return t.derived || t.begun > 0 || t.partly }
 
 // subject is the thing the call would change. One whose id was only just made
 // up needs no looking for: the append sees to it that there is none.
@@ -336,7 +346,7 @@ func (t *trip) evolve() (err error) {
 		}
 	}
 	t.changes = t.road.changes(t)
-	t.claims, err = t.road.claim(t.ctx, t.stream, t.thing.state, t.after)
+	t.claims, err = t.road.claim(t.ctx, t.now, t.stream, t.thing.state, t.after)
 	return err
 }
 
@@ -363,6 +373,14 @@ func (t *trip) decided(err error) error {
 // ask puts the question to the policy, and keeps both.
 func (t *trip) ask() error {
 	a := &t.authority
+	here, err := t.rulesOf(t.site())
+	if err != nil {
+		return err
+	}
+	paced, err := t.paced(here)
+	if err != nil {
+		return err
+	}
 	t.question = policy.Question{
 		Now:          t.now,
 		Principal:    t.call.Principal,
@@ -378,16 +396,25 @@ func (t *trip) ask() error {
 		Role:         a.role,
 		PausedAgents: a.pausedAgents,
 		PausedAgent:  a.pausedAgent,
+		Rules:        here,
+		Paced:        paced,
+		Outside:      t.call.Outside,
+		Gate:         t.action.Gate,
 		Yes:          t.yes,
 	}
 	if t.call.Skill != "" {
 		t.question.Skill = &policy.Skill{} // none is installed yet, so none is known
 	}
 	if t.action.Class == action.Publish && policy.Effective(a.mode, t.question.Local) == policy.Auto {
-		check := policy.LowRisk(t.changes, a.limit)
+		check := policy.LowRisk(t.changes, here.Limit())
 		t.question.Check = &check
 	}
 	t.verdict = policy.Ask(t.question)
+	if t.verdict.Answer == domain.Propose {
+		if err := t.standing(); err != nil {
+			return err
+		}
+	}
 	if t.verdict.Answer == domain.Reject && !(t.cmd.DryRun && t.verdict.Code == "mode") {
 		return domain.Refuse(t.verdict.Code, "%s", t.verdict.Reason)
 	}

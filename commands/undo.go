@@ -24,6 +24,9 @@ func (d *Desk) Undo(ctx context.Context, by domain.Person, id domain.ID, reason 
 		if err := u.allowed(); err != nil {
 			return Outcome{}, err
 		}
+		if out, met, err := u.met(); met || err != nil {
+			return out, err
+		}
 		return u.perform(reason)
 	})
 }
@@ -115,9 +118,42 @@ func (u *undoing) allowed() error {
 	return nil
 }
 
+// met finds what this very undo already did: an earlier try of it was written
+// and then had to be taken again, which only a log that is not Atomic asks for.
+func (u *undoing) met() (out Outcome, met bool, err error) {
+	for _, s := range u.streams {
+		history := u.histories[s]
+		first := slices.IndexFunc(history, func(h domain.Recorded) bool { return h.Envelope.Action == u.id })
+		if first < 0 {
+			continue
+		}
+		kind := u.road.Kinds[s.Category]
+		before, err := kind.Fold(eventsOf(history[:first]))
+		if err != nil {
+			return Outcome{}, false, err
+		}
+		last := first
+		for last+1 < len(history) && history[last+1].Envelope.Action == u.id {
+			last++
+		}
+		after, err := kind.Fold(eventsOf(history[:last+1]))
+		if err != nil {
+			return Outcome{}, false, err
+		}
+		at := thing{s, before, domain.Version(first)}
+		receipt := Receipt{Position: history[last].Position, At: history[last].At}
+		return u.done(receipt, thing{s, after, history[last].Version}, []domain.Change{changeOf(at, after, last+1-first)}), true, nil
+	}
+	return Outcome{}, false, nil
+}
+
 // perform appends the reverses of everything, with the addresses they need.
 func (u *undoing) perform(reason string) (Outcome, error) {
+	if len(u.streams) > 1 && !u.road.Log.Atomic() {
+		return Outcome{}, domain.Refuse("unsupported", "This changed several things at once, and the log kept here cannot take that back as one. Change each of them by hand.")
+	}
 	var writes []Write
+	var claimed []claim
 	var changes []domain.Change
 	var last thing
 	n := 0
@@ -147,13 +183,14 @@ func (u *undoing) perform(reason string) (Outcome, error) {
 			}
 		}
 		at := thing{s, before, domain.Version(len(history))}
-		claims, err := u.road.claim(u.ctx, s, before, after)
+		claims, err := u.road.claim(u.ctx, u.now, s, before, after)
 		if err != nil {
 			return Outcome{}, err
 		}
 		if writes, n, err = u.write(writes, n, at, back, claims, reason); err != nil {
 			return Outcome{}, err
 		}
+		claimed = append(claimed, claims...)
 		changes = append(changes, changeOf(at, after, len(back)))
 		last = thing{s, after, at.version + domain.Version(len(back))}
 	}
@@ -162,14 +199,20 @@ func (u *undoing) perform(reason string) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	out := u.done(receipt, last, changes)
+	out.Changes = append(out.Changes, u.road.lost(u.ctx, last.stream, claimed)...)
+	return out, nil
+}
+
+func (u *undoing) done(receipt Receipt, at thing, changes []domain.Change) Outcome {
 	return Outcome{
 		Outcome:  Done,
 		Action:   u.id,
 		Position: Position(receipt.Position),
-		Target:   &Target{Kind: last.stream.Category, ID: last.stream.ID, Version: last.version},
+		Target:   &Target{Kind: at.stream.Category, ID: at.stream.ID, Version: at.version},
 		Changes:  clipLines(linesOf(changes)),
 		Undo:     &Undo{Until: receipt.At.Add(UndoWindow)},
-	}, nil
+	}
 }
 
 // write adds one stream's reverses and claims. The first event of the whole
@@ -197,12 +240,9 @@ func (u *undoing) write(writes []Write, n int, at thing, back []any, claims []cl
 		return nil, 0, err
 	}
 	writes, n = append(writes, Write{at.stream, at.version, fresh}), n+len(back)
-	for _, c := range claims {
-		taken, err := u.road.spell(u.id, n, []domain.Envelope{e}, []any{c.event})
-		if err != nil {
-			return nil, 0, err
-		}
-		writes, n = append(writes, Write{c.stream, c.version, taken}), n+1
+	claimed, err := u.road.spellClaims(u.id, n, []domain.Envelope{e}, claims)
+	if err != nil {
+		return nil, 0, err
 	}
-	return writes, n, nil
+	return append(writes, claimed...), n + len(claims), nil
 }

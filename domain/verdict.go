@@ -50,7 +50,8 @@ type AutoCheck struct {
 	Limit   int    `json:"limit"`
 }
 
-// Verdict is the whole answer: what stands, why, and what every rule found.
+// Verdict is the whole answer: what stands, why, and what the rules found. Those
+// that found nothing are the rest of the rules of that revision.
 type Verdict struct {
 	Answer    Answer     `json:"answer"`
 	Code      string     `json:"code,omitempty"`  // the refusal's code when the answer is refuse
@@ -59,6 +60,5 @@ type Verdict struct {
 	Reason    string     `json:"reason,omitempty"`
 	AutoCheck *AutoCheck `json:"autoCheck,omitempty"`
 	Rules     string     `json:"rules"`              // the revision of the rules that were asked
-	Passed    []string   `json:"passed,omitempty"`   // rules that said act, by name
-	Findings  []Finding  `json:"findings,omitempty"` // the others, in the rules' order
+	Findings  []Finding  `json:"findings,omitempty"` // in the rules' order
 }

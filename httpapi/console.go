@@ -75,14 +75,15 @@ type pages struct {
 
 func newPages(now func() time.Time) *pages {
 	funcs := template.FuncMap{
-		"shown": func(most int, text any) template.HTML { return "<bdi>" + card.HTML(most, fmt.Sprint(text)) + "</bdi>" },
-		"piece": func(text string) template.HTML { return card.HTML(0, text) },
-		"plain": card.Plain,
-		"ago":   func(t time.Time) string { return ago(now(), t) },
-		"exact": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
-		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"count": count,
-		"upper": func(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] },
+		"passed": policy.Passed,
+		"shown":  func(most int, text any) template.HTML { return "<bdi>" + card.HTML(most, fmt.Sprint(text)) + "</bdi>" },
+		"piece":  func(text string) template.HTML { return card.HTML(0, text) },
+		"plain":  card.Plain,
+		"ago":    func(t time.Time) string { return ago(now(), t) },
+		"exact":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
+		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"count":  count,
+		"upper":  func(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] },
 	}
 	p := &pages{all: map[string]*template.Template{}, style: "/assets/console." + hashed(stylesheet) + ".css"}
 	files, _ := fs.Glob(pageFiles, "pages/*.html") // the pattern is a constant

@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"context"
 	"io"
 	"net/http"
+	"time"
 
 	"assent/domain/policy"
 )
@@ -14,6 +16,14 @@ type instance struct {
 	Workspace  string     `json:"workspace"`
 	AgentModes agentModes `json:"agentModes"`
 	Features   []string   `json:"features"`
+	Log        Kept       `json:"log"`
+}
+
+// Kept is what keeps the log. Where it is not atomic, what would have to write
+// several things at once is answered with the code unsupported.
+type Kept struct {
+	By     string `json:"by"` // sqlite, postgres or eventstoredb
+	Atomic bool   `json:"atomic"`
 }
 
 type agentModes struct {
@@ -45,6 +55,7 @@ func (s *Server) getInstance(w http.ResponseWriter, r *http.Request, who caller)
 		Workspace:  who.workspace,
 		AgentModes: agentModes{Modes: policy.Modes, Default: policy.Edits, Scopes: policy.Scopes, AutoPublishLimit: ws.AutoPublishLimit},
 		Features:   s.features,
+		Log:        s.kept,
 	})
 }
 
@@ -60,20 +71,25 @@ func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request, _ caller) err
 // that it is not ready.
 const maxBehind = 500
 
+// readyWithin is how long a database may take to say that it is there.
+const readyWithin = 5 * time.Second
+
 // getReady says whether changes can be recorded and are seen soon after. Why
 // not is for the server's own notes.
 func (s *Server) getReady(w http.ResponseWriter, r *http.Request, _ caller) error {
+	ctx, cancel := context.WithTimeout(r.Context(), readyWithin)
+	defer cancel()
 	state := struct {
 		Ready  bool   `json:"ready"`
 		Log    string `json:"log"`        // ok | unavailable
 		Models string `json:"readModels"` // ok | stopped
 		Behind int64  `json:"behind"`
 	}{Log: "ok", Models: "ok"}
-	if err := s.health.Writable(r.Context()); err != nil {
+	if err := s.health.Writable(ctx); err != nil {
 		s.log.WarnContext(r.Context(), "not ready: the log cannot be written", "error", err)
 		state.Log = "unavailable"
 	}
-	behind, err := s.health.Behind(r.Context())
+	behind, err := s.health.Behind(ctx)
 	if err != nil {
 		s.log.WarnContext(r.Context(), "not ready: the read models stand still", "error", err)
 		state.Models = "stopped"

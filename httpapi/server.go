@@ -15,7 +15,7 @@ import (
 	"assent/httpapi/render"
 )
 
-// Config is what a server is built of. Everything but Hosts, Features and Now
+// Config is what a server is built of. Everything but Hosts, Features, Kept and Now
 // is needed.
 type Config struct {
 	Road     Road
@@ -34,6 +34,7 @@ type Config struct {
 	Home     string   // the workspace whose sites are at /sites
 	Version  string
 	Features []string         // told by GET instance
+	Kept     Kept             // what keeps the log: told by GET instance
 	Now      func() time.Time // the clock; time.Now when left out
 }
 
@@ -54,6 +55,7 @@ type Server struct {
 	home     string
 	version  string
 	features []string
+	kept     Kept
 	now      func() time.Time
 
 	door    doorkeeper
@@ -75,7 +77,7 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		road: c.Road, desk: c.Desk, seater: c.Seater, accounts: c.Accounts, queries: c.Queries, content: c.Content, health: c.Health,
 		registry: c.Registry, signer: c.Signer, log: c.Log,
-		public: public, hosts: allowed(public, c.Hosts), home: c.Home, version: c.Version, features: c.Features, now: c.Now,
+		public: public, hosts: allowed(public, c.Hosts), home: c.Home, version: c.Version, features: c.Features, kept: c.Kept, now: c.Now,
 		door: newDoorkeeper(), render: render.New(),
 	}
 	if s.now == nil {

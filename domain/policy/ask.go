@@ -78,7 +78,7 @@ const (
 	Standing     = "standing"     // of a person, in advance
 )
 
-// Ask asks every rule, keeps what each says, and lets the strictest stand. No
+// Ask asks every rule, keeps what each finds, and lets the strictest stand. No
 // rule can loosen what another tightened; their order only breaks ties. A yes
 // lifts a hold, never a refusal.
 func Ask(q Question) domain.Verdict { return ask(Revision, rules, q) }
@@ -93,12 +93,22 @@ func AskAgain(revision string, q Question) (domain.Verdict, bool) {
 	return ask(revision, old, q), true
 }
 
+// Passed are the rules that were asked and found nothing, by name. There are
+// none for a verdict of rules this program does not know.
+func Passed(v domain.Verdict) (names []string) {
+	for _, r := range revisions[v.Rules] {
+		if !slices.ContainsFunc(v.Findings, func(f domain.Finding) bool { return f.Rule == r.name }) {
+			names = append(names, r.name)
+		}
+	}
+	return names
+}
+
 func ask(revision string, rules []rule, q Question) domain.Verdict {
-	v := domain.Verdict{Rules: revision, AutoCheck: q.Check, Passed: make([]string, 0, len(rules))}
+	v := domain.Verdict{Rules: revision, AutoCheck: q.Check}
 	for _, r := range rules {
 		f := r.says(q)
 		if f.Answer == domain.Act && f.Code == "" {
-			v.Passed = append(v.Passed, r.name)
 			continue
 		}
 		f.Rule = r.name

@@ -214,7 +214,7 @@ func TestEveryRuleIsHeard(t *testing.T) {
 		q := anyQuestion(t)
 		v := policy.Ask(q)
 		heard, strictest := map[string]bool{}, domain.Act
-		for _, name := range v.Passed {
+		for _, name := range policy.Passed(v) {
 			heard[name] = true
 		}
 		for _, f := range v.Findings {
@@ -224,7 +224,7 @@ func TestEveryRuleIsHeard(t *testing.T) {
 				t.Fatalf("%s found something and says nothing", f.Rule)
 			}
 		}
-		if n := len(v.Passed) + len(v.Findings); n != 18 || len(heard) != n {
+		if n := len(policy.Passed(v)) + len(v.Findings); n != 18 || len(heard) != n {
 			t.Fatalf("heard %d rules, %d of them different", n, len(heard))
 		}
 		if want := strictest; v.Lifted == "" && v.Answer != want || v.Rules != policy.Revision {
@@ -246,7 +246,7 @@ func TestAnEarlierRevisionStillAnswers(t *testing.T) {
 		}
 		q.Rules, q.Outside, q.Gate = policy.Rules{}, false, "" // what there was at the time
 		first, known := policy.AskAgain("rules-1", q)
-		if !known || first.Rules != "rules-1" || len(first.Passed)+len(first.Findings) != 12 {
+		if !known || first.Rules != "rules-1" || len(policy.Passed(first))+len(first.Findings) != 12 {
 			t.Fatalf("%+v", first)
 		}
 		if second := policy.Ask(q); first.Answer != second.Answer || first.Code != second.Code || first.Cause != second.Cause {
