@@ -1,28 +1,43 @@
 package logtest
 
 import (
-	"context"
 	"errors"
+	"fmt"
 
 	"assent/commands"
 	"assent/domain"
 )
 
 var appendCases = []Case{
-	{"the first event is at position 1 and version 1", func(l *Log) {
-		l.Same("receipt", l.Must(To("a", 0, "a1")).Position, domain.Position(1))
-		r := l.All()[0]
-		l.Same("place", []int64{int64(r.Position), int64(r.Version)}, []int64{1, 1})
+	{"the first event is version 1 of its stream, above position 0", func(l *Log) {
+		r := l.Must(To("a", 0, "a1"))
+		first := l.All()[0]
+		l.Same("version", first.Version, domain.Version(1))
+		if r.Position < 1 || r.Position != first.Position {
+			l.T.Errorf("the receipt is of position %d, the event at %d", r.Position, first.Position)
+		}
 	}},
 	{"the receipt is of the last event", func(l *Log) {
 		r := l.Must(To("a", 0, "a1", "a2"), To("b", 0, "b1"))
 		last := l.All()[2]
 		l.Same("receipt", r, commands.Receipt{Position: last.Position, At: last.At})
 	}},
-	{"several streams are written at once, in the order given", func(l *Log) {
+	{"the receipt of an append that ends with a check is of the last event", func(l *Log) {
+		r := l.Must(To("a", 0, "a1", "a2"), To("b", 0))
+		l.Same("receipt", r.Position, l.All()[1].Position)
+	}},
+	{"several streams are written in the order given", func(l *Log) {
 		l.Must(To("b", 0, "b1"), To("a", 0, "a1", "a2"))
 		l.Must(To("a", 2, "a3"), To("c", 0, "c1"), To("b", 1, "b2"))
-		l.Same("events", ids(l.All()), []string{"b@1 ev_b1", "a@1 ev_a1", "a@2 ev_a2", "a@3 ev_a3", "c@1 ev_c1", "b@2 ev_b2"})
+		l.holds("b@1 ev_b1", "a@1 ev_a1", "a@2 ev_a2", "a@3 ev_a3", "c@1 ev_c1", "b@2 ev_b2")
+	}},
+	{"versions of a stream have no gaps, however they came", func(l *Log) {
+		for at := 0; at < 30; at += 1 + at%3 {
+			l.Must(numbered("a", domain.Version(at), 1+at%3))
+			l.Must(numbered("b"+fmt.Sprint(at), 0, 1))
+		}
+		l.sound()
+		l.Same("events", len(l.Stream(Article("a"))), 30)
 	}},
 	{"when one stream of several is elsewhere, none is written", func(l *Log) {
 		l.Must(To("a", 0, "a1"))
@@ -30,29 +45,53 @@ var appendCases = []Case{
 		l.Same("b", l.Stream(Article("b")), []domain.Record(nil))
 		l.Must(To("b", 0, "b1"), To("c", 0, "c1"))
 	}},
+	{"when the last stream of 50 is elsewhere, none is written", func(l *Log) {
+		l.Must(To("z", 0, "z1"))
+		var writes []commands.Write
+		for i := range 49 {
+			writes = append(writes, numbered(fmt.Sprint(i), 0, 1))
+		}
+		l.conflict("z", 0, 1, append(writes, To("z", 0, "x1"))...)
+		l.Must(append(writes, To("z", 1, "x1"))...)
+	}},
 	{"nothing to write and nothing to check is answered with the head", func(l *Log) {
 		l.Same("empty log", l.Must(), commands.Receipt{})
 		want := l.Must(To("a", 0, "a1"))
 		l.Same("receipt", l.Must(), want)
 	}},
-	{"a context that has ended writes nothing", func(l *Log) {
-		err := l.Untouched(func() error {
-			_, err := l.Append(cancelled(l), To("a", 0, "a1"))
-			return err
-		})
-		if !errors.Is(err, context.Canceled) {
-			l.T.Errorf("the error is %v", err)
+	{"300 streams are written in one append", func(l *Log) {
+		var writes []commands.Write
+		for i := range 300 {
+			writes = append(writes, numbered(fmt.Sprint(i), 0, 1+i%2))
 		}
+		r := l.Must(writes...)
+		all := l.sound()
+		l.Same("events", len(all), 450)
+		l.Same("receipt", r.Position, all[449].Position)
+		l.again(r, writes...)
+	}},
+	{"1500 events are written in one append", func(l *Log) {
+		r := l.Must(numbered("a", 0, 1500))
+		all := l.sound()
+		l.Same("events", len(all), 1500)
+		l.again(r, numbered("a", 0, 1500))
+	}},
+	{"one event after another is written 200 times", func(l *Log) {
+		for i := range 200 {
+			l.Must(numbered("a", domain.Version(i), 1))
+		}
+		l.Same("events", len(l.sound()), 200)
 	}},
 	{"a stream named twice in one append is a fault", func(l *Log) {
 		l.fault(To("a", 0, "a1"), To("a", 1, "a2"))
 		l.fault(To("a", 0, "a1"), To("a", 0))
+		l.fault(To("a", 0), To("b", 0, "b1"), To("a", 0))
 	}},
 	{"an event id twice in one append is a fault", func(l *Log) {
 		l.fault(To("a", 0, "a1", "a1"))
 		l.fault(To("a", 0, "a1"), To("b", 0, "a1"))
 	}},
-	{"what is no stream name is a fault", func(l *Log) {
+	{"what is no stream name is a fault, to write and to check", func(l *Log) {
 		for _, s := range []domain.Stream{
 			{},
 			{Workspace: "home", ID: "a"},
@@ -63,6 +102,7 @@ var appendCases = []Case{
 			{Category: "article", Workspace: "home", ID: "\xff"},
 		} {
 			l.fault(commands.Write{Stream: s, Events: Events("a1")})
+			l.fault(commands.Write{Stream: s}, To("a", 0, "a1"))
 		}
 	}},
 	{"an event without id, word or revision is a fault", func(l *Log) {
@@ -70,34 +110,26 @@ var appendCases = []Case{
 			func(e *domain.Fresh) { e.ID = "" },
 			func(e *domain.Fresh) { e.ID = "\xff" },
 			func(e *domain.Fresh) { e.Word = "" },
+			func(e *domain.Fresh) { e.Word = "\xff" },
 			func(e *domain.Fresh) { e.Revision = 0 },
+			func(e *domain.Fresh) { e.Revision = -1 },
 		} {
 			l.faulty(spoil)
 		}
 	}},
 	{"data that is not JSON in UTF-8 is a fault", func(l *Log) {
-		for _, data := range []string{"", "{", `{"a":1}{}`, "\"\xff\""} {
+		for _, data := range []string{"", "{", `{"a":1}{}`, "\"\xff\"", "\ufeff{}", "NaN", "'a'", "\"\x00\""} {
 			l.faulty(func(e *domain.Fresh) { e.Data = []byte(data) })
 		}
 	}},
 	{"an envelope that cannot be written is a fault", func(l *Log) {
 		l.faulty(func(e *domain.Fresh) { e.Envelope.Question = []byte("{") })
 	}},
-	{"a closed log takes nothing and tells so", func(l *Log) {
-		l.Must(To("a", 0, "a1"))
-		for range 2 {
-			if err := l.Close(); err != nil {
-				l.T.Fatalf("close: %v", err)
-			}
-		}
-		_, err := l.Append(l.T.Context(), To("a", 1, "a2"))
-		l.unavailable("append", err)
-		_, err = l.Head(l.T.Context())
-		l.unavailable("head", err)
-		_, err = l.ReadAll(l.T.Context(), 0, 1)
-		l.unavailable("read all", err)
-		_, err = l.ReadStream(l.T.Context(), Article("a"), 0)
-		l.unavailable("read stream", err)
+	{"a fault in the last event keeps all others from being written", func(l *Log) {
+		w := To("b", 0, "b1", "b2")
+		w.Events[1].Word = ""
+		l.fault(To("a", 0, "a1"), w)
+		l.Must(To("a", 0, "a1"), To("b", 0, "b1", "b2"))
 	}},
 }
 
@@ -114,17 +146,28 @@ func (l *Log) faulty(spoil func(*domain.Fresh)) {
 func (l *Log) fault(writes ...commands.Write) {
 	l.T.Helper()
 	err := l.Fails(writes...)
-	var refusal *domain.Refusal
-	var conflict *commands.Conflict
-	if errors.As(err, &refusal) || errors.As(err, &conflict) ||
-		errors.Is(err, commands.ErrBusy) || errors.Is(err, commands.ErrUnavailable) || errors.Is(err, commands.ErrUnknown) {
+	_, refusal := errors.AsType[*domain.Refusal](err)
+	_, conflict := isConflict(err)
+	if refusal || conflict || errors.Is(err, commands.ErrReused) || l.own(err) {
 		l.T.Errorf("the error is %T: %v; it should be a plain fault", err, err)
 	}
 }
 
-func (l *Log) unavailable(what string, err error) {
+// reused says that the ids of an append are in the log with something else.
+func (l *Log) reused(writes ...commands.Write) {
 	l.T.Helper()
-	if !errors.Is(err, commands.ErrUnavailable) {
-		l.T.Errorf("%s on a closed log: %v", what, err)
+	err := l.Fails(writes...)
+	if _, conflict := isConflict(err); conflict || !errors.Is(err, commands.ErrReused) || l.own(err) {
+		l.T.Errorf("the error is %T: %v; it should be ErrReused", err, err)
 	}
+}
+
+// own says that an error is about the log and not about what was asked of it.
+func (l *Log) own(err error) bool {
+	for _, own := range []error{commands.ErrBusy, commands.ErrUnavailable, commands.ErrUnknown, commands.ErrPartly} {
+		if errors.Is(err, own) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,7 +1,7 @@
 package logtest
 
 import (
-	"errors"
+	"fmt"
 	"strings"
 
 	"assent/commands"
@@ -24,6 +24,50 @@ var expectCases = []Case{
 		l.conflict("b", 1<<63-1, 0, To("b", 1<<63-1, "x1"))
 	}},
 	{"a negative version is a fault", func(l *Log) { l.fault(To("a", -1, "a1")) }},
+	{"of all versions only the one a stream is at is taken", func(l *Log) {
+		for at := range domain.Version(6) {
+			for expect := range domain.Version(8) {
+				if expect != at {
+					l.conflict("a", expect, at, To("a", expect, "x"))
+				}
+			}
+			l.Must(numbered("a", at, 1))
+		}
+	}},
+	{"a check tells the same versions apart", func(l *Log) {
+		l.Must(To("a", 0, "a1", "a2"))
+		for _, expect := range []domain.Version{0, 1, 3, 1<<63 - 1} {
+			l.conflict("a", expect, 2, To("a", expect))
+		}
+		l.again(l.Must(), To("a", 2))
+	}},
+	{"a check of a negative version is a fault", func(l *Log) { l.fault(To("a", -1), To("b", 0, "b1")) }},
+	{"a conflict names the stream with its workspace", func(l *Log) {
+		away := domain.Stream{Category: "page", Workspace: "away", ID: "a/b"}
+		l.Must(commands.Write{Stream: away, Events: Events("p1")})
+		c, _ := isConflict(l.Fails(commands.Write{Stream: away, Events: Events("p2")}))
+		l.Same("conflict", c, &commands.Conflict{Stream: away, Expected: 0, Actual: 1})
+	}},
+	{"a conflict over a check comes before one over a write that follows", func(l *Log) {
+		l.Must(To("a", 0, "a1"), To("b", 0, "b1"))
+		l.conflict("b", 5, 1, To("b", 5), To("a", 0, "x1"))
+		l.conflict("a", 0, 1, To("a", 0, "x1"), To("b", 5))
+	}},
+	{"300 checks that hold let one event be written, and one that fails does not", func(l *Log) {
+		var checks []commands.Write
+		for i := range 150 {
+			l.Must(numbered(fmt.Sprint(i), 0, 1))
+			checks = append(checks, To(fmt.Sprint(i), 1), To("never"+fmt.Sprint(i), 0))
+		}
+		l.conflict("never", 1, 0, append(checks, To("never", 1), To("a", 0, "a1"))...)
+		l.Must(append(checks, To("a", 0, "a1"))...)
+	}},
+	{"a stream can be checked while another of its name in another workspace is written", func(l *Log) {
+		away := Article("a")
+		away.Workspace = "away"
+		l.Must(To("a", 0), commands.Write{Stream: away, Events: Events("o1")})
+		l.conflict("a", 1, 0, To("a", 1), commands.Write{Stream: away, Expect: 1, Events: Events("o2")})
+	}},
 	{"the conflict is of the first stream that is elsewhere", func(l *Log) {
 		l.Must(To("a", 0, "a1"), To("b", 0, "b1"))
 		l.conflict("b", 0, 1, To("c", 0, "c1"), To("b", 0, "x1"), To("a", 0, "x2"))
@@ -58,8 +102,8 @@ var expectCases = []Case{
 	}},
 	{"after a conflict the version it names is the one to expect", func(l *Log) {
 		l.Must(To("a", 0, "a1", "a2"))
-		var c *commands.Conflict
-		if !errors.As(l.Fails(To("a", 1, "x1")), &c) {
+		c, conflict := isConflict(l.Fails(To("a", 1, "x1")))
+		if !conflict {
 			l.T.Fatal("no conflict")
 		}
 		l.Must(To("a", c.Actual, "x1"))
@@ -74,6 +118,22 @@ var expectCases = []Case{
 			{Category: "article", Workspace: "home", ID: "á"},
 			{Category: "article", Workspace: "home", ID: "a\u0301"},
 			{Category: "article", Workspace: "home", ID: "a%"},
+			{Category: "article", Workspace: "home", ID: "%61"},
+			{Category: "article", Workspace: "home", ID: "a_"},
+			{Category: "article", Workspace: "home", ID: "/a"},
+			{Category: "article", Workspace: "home", ID: "a\n"},
+			{Category: "article", Workspace: "home", ID: "a'--"},
+			{Category: "article", Workspace: "home", ID: `a"\`},
+			{Category: "article", Workspace: "home", ID: "$all"},
+			{Category: "article", Workspace: "home", ID: ".."},
+			{Category: "article", Workspace: "home", ID: "ａ"},
+			{Category: "article", Workspace: "home", ID: "а"}, // Cyrillic
+			{Category: "article", Workspace: "home", ID: "\u202ea"},
+			{Category: "article", Workspace: "home", ID: "😀"},
+			{Category: "article", Workspace: "Home", ID: "a"},
+			{Category: "article", Workspace: " home", ID: "a"},
+			{Category: "$article", Workspace: "home", ID: "a"},
+			{Category: "Article", Workspace: "home", ID: "a"},
 			{Category: "article", Workspace: "home-a", ID: "a"},
 			{Category: "page", Workspace: "home", ID: "a"},
 			{Category: "article", Workspace: "home", ID: strings.Repeat("a/", 2000)},
@@ -92,74 +152,9 @@ var expectCases = []Case{
 func (l *Log) conflict(article string, expected, actual domain.Version, writes ...commands.Write) {
 	l.T.Helper()
 	err := l.Fails(writes...)
-	var c *commands.Conflict
-	if !errors.As(err, &c) {
+	c, conflict := isConflict(err)
+	if !conflict {
 		l.T.Fatalf("the error is %T: %v; it should be a conflict", err, err)
 	}
 	l.Same("conflict", *c, commands.Conflict{Stream: Article(article), Expected: expected, Actual: actual})
-}
-
-var replayCases = []Case{
-	{"the same append again is answered as the first time", func(l *Log) {
-		want := l.Must(To("a", 0, "a1", "a2"), To("b", 0, "b1"))
-		l.again(want, To("a", 0, "a1", "a2"), To("b", 0, "b1"))
-	}},
-	{"also after time went by and the streams moved on", func(l *Log) {
-		want := l.Must(To("a", 0, "a1"), To("b", 0, "b1"))
-		l.Clock.Move(1e9)
-		l.Must(To("a", 1, "a2", "a3"), To("c", 0, "c1"))
-		l.Must(To("b", 1, "b2"))
-		l.again(want, To("a", 0, "a1"), To("b", 0, "b1"))
-	}},
-	{"whatever its checks would say now", func(l *Log) {
-		want := l.Must(To("c", 0), To("a", 0, "a1"))
-		l.Must(To("c", 0, "c1"))
-		l.again(want, To("c", 0), To("a", 0, "a1"))
-	}},
-	{"in the middle of a stream too", func(l *Log) {
-		l.Must(To("a", 0, "a1"))
-		want := l.Must(To("a", 1, "a2", "a3"))
-		l.Must(To("a", 3, "a4"))
-		l.again(want, To("a", 1, "a2", "a3"))
-	}},
-	{"an append that lost is taken later, in its new place", func(l *Log) {
-		l.Must(To("a", 0, "a1"))
-		l.conflict("a", 0, 1, To("a", 0, "x1"))
-		l.Must(To("a", 1, "x1"))
-		l.Same("events", ids(l.All()), []string{"a@1 ev_a1", "a@2 ev_x1"})
-	}},
-	{"the same ids with other data are a fault", func(l *Log) {
-		l.Must(To("a", 0, "a1"))
-		for _, change := range []func(*domain.Fresh){
-			func(e *domain.Fresh) { e.Data = []byte(`{"title": "other"}`) },
-			func(e *domain.Fresh) { e.Data = []byte(`{"title":"a1"}`) }, // one space less
-			func(e *domain.Fresh) { e.Word = "article.removed" },
-			func(e *domain.Fresh) { e.Revision = 2 },
-			func(e *domain.Fresh) { e.Envelope.Mode = "auto" },
-		} {
-			w := To("a", 0, "a1")
-			change(&w.Events[0])
-			l.fault(w)
-		}
-	}},
-	{"an append of which only a part is in the log is a fault", func(l *Log) {
-		l.Must(To("a", 0, "a1", "a2"))
-		l.fault(To("a", 0, "a1", "x2"))
-		l.fault(To("a", 0, "x1", "a2"))
-		l.fault(To("a", 0, "a1", "a2", "a3"))
-		l.fault(To("a", 0, "a1", "a2"), To("b", 0, "b1"))
-	}},
-}
-
-// again says that an append is answered as it was the first time.
-func (l *Log) again(want commands.Receipt, writes ...commands.Write) {
-	l.T.Helper()
-	err := l.Untouched(func() error {
-		got, err := l.Append(l.T.Context(), writes...)
-		l.Same("receipt", got, want)
-		return err
-	})
-	if err != nil {
-		l.T.Errorf("the repeated append: %v", err)
-	}
 }

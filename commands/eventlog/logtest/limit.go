@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"assent/commands"
 	"assent/domain"
@@ -27,12 +26,46 @@ var limitCases = []Case{
 	{"an append one byte above it is refused, all of it", func(l *Log) {
 		l.tooLarge(spread(l, commands.MaxAppend+1)...)
 	}},
-	{"many small events in one append are taken", func(l *Log) {
-		w := commands.Write{Stream: Article("a")}
-		for i := range 1000 {
-			w.Events = append(w.Events, Event(fmt.Sprint(i)))
+	{"the envelope counts like the data", func(l *Log) {
+		e := sized(l, "a1", commands.MaxEvent)
+		e.Envelope.Mode = "edits"
+		l.tooLarge(commands.Write{Stream: Article("a"), Events: []domain.Fresh{e}})
+		e = Event("a1")
+		e.Envelope.Question = e.Data
+		e.Envelope.Question, e.Data = sized(l, "a1", commands.MaxEvent-200).Data, []byte(`0`)
+		l.Must(commands.Write{Stream: Article("a"), Events: []domain.Fresh{e}})
+		l.Same("question", string(l.All()[0].Envelope.Question) == string(e.Envelope.Question), true)
+	}},
+	{"bytes are counted, not letters", func(l *Log) {
+		e := sized(l, "a1", commands.MaxEvent)
+		e.Data = []byte(`"` + strings.Repeat("é", len(e.Data)/2) + `"`)
+		l.tooLarge(commands.Write{Stream: Article("a"), Events: []domain.Fresh{e}})
+	}},
+	{"one event too large keeps the small ones from being written", func(l *Log) {
+		l.tooLarge(To("b", 0, "b1"), commands.Write{Stream: Article("a"), Events: []domain.Fresh{sized(l, "a1", commands.MaxEvent+1)}})
+	}},
+	{"what is too large is refused even where it would conflict", func(l *Log) {
+		l.Must(To("a", 0, "a1"))
+		l.tooLarge(commands.Write{Stream: Article("a"), Events: []domain.Fresh{sized(l, "x1", commands.MaxEvent+1)}})
+	}},
+	{"checks do not count", func(l *Log) {
+		writes := spread(l, commands.MaxAppend)
+		for i := range 100 {
+			writes = append(writes, To(fmt.Sprint(i), 0))
 		}
-		l.Same("position", l.Must(w).Position, domain.Position(1000))
+		l.Must(writes...)
+	}},
+	{"a refusal says what to do", func(l *Log) {
+		err := l.Fails(spread(l, commands.MaxAppend+1)...)
+		if r, ok := errors.AsType[*domain.Refusal](err); !ok || !strings.Contains(r.Error(), fmt.Sprint(commands.MaxAppend)) {
+			l.T.Errorf("the refusal is %v", err)
+		}
+	}},
+	{"the smallest data there is is kept", func(l *Log) {
+		w := To("a", 0, "a1")
+		w.Events[0].Data = []byte("0")
+		l.Must(w)
+		l.Same("data", string(l.All()[0].Data), "0")
 	}},
 }
 
@@ -66,40 +99,4 @@ func (l *Log) tooLarge(writes ...commands.Write) {
 	if !errors.As(err, &r) || r.Code != "limit" {
 		l.T.Errorf("the error is %T: %v; it should be the refusal limit", err, err)
 	}
-}
-
-var timeCases = []Case{
-	{"recorded-at is the clock's time to the nanosecond, in UTC", func(l *Log) {
-		want := l.Clock.Now()
-		l.Same("receipt", l.Must(To("a", 0, "a1")).At, want)
-		l.Same("record", l.All()[0].At, want)
-		l.Same("head", l.End().At, want)
-		l.Same("zone", l.All()[0].At.Location().String(), "UTC")
-	}},
-	{"events of one append were recorded at one time", func(l *Log) {
-		l.Must(To("a", 0, "a1", "a2"), To("b", 0, "b1"))
-		all := l.All()
-		l.Same("times", []time.Time{all[0].At, all[1].At}, []time.Time{all[2].At, all[2].At})
-	}},
-	{"a clock that jumps back does not take the log along", func(l *Log) {
-		first := l.Must(To("a", 0, "a1")).At
-		l.Clock.Move(-time.Hour)
-		l.Same("then", l.Must(To("a", 1, "a2")).At, first)
-		l.Clock.Move(time.Minute)
-		l.Same("still", l.Must(To("b", 0, "b1")).At, first)
-		l.Clock.Move(time.Hour)
-		l.Same("on again", l.Must(To("b", 1, "b2")).At, first.Add(time.Minute))
-	}},
-	{"a repeated append keeps the time of the first", func(l *Log) {
-		want := l.Must(To("a", 0, "a1"))
-		l.Clock.Move(time.Hour)
-		l.again(want, To("a", 0, "a1"))
-		l.Same("record", l.All()[0].At, want.At)
-	}},
-	{"a clock of another zone is read in UTC", func(l *Log) {
-		l.Clock.mu.Lock()
-		l.Clock.now = l.Clock.now.In(time.FixedZone("far", 9*3600))
-		l.Clock.mu.Unlock()
-		l.Same("zone", l.Must(To("a", 0, "a1")).At.Location().String(), "UTC")
-	}},
 }

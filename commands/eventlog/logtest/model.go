@@ -3,10 +3,9 @@ package logtest
 import (
 	"errors"
 	"fmt"
-	"testing"
+	"slices"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"assent/commands"
@@ -16,64 +15,75 @@ import (
 // reference is the smallest log there is: what the others have to agree with.
 type reference struct {
 	clock *Clock
-	all   []domain.Record
+	all   []domain.Record // positions are the log's own
+	time  time.Time
 }
 
-func (m *reference) version(s domain.Stream) (v domain.Version) {
-	for _, r := range m.all {
-		if r.Stream == s {
-			v++
-		}
-	}
-	return v
+func (m *reference) stream(s domain.Stream) []domain.Record {
+	return slices.DeleteFunc(slices.Clone(m.all), func(r domain.Record) bool { return r.Stream != s })
 }
 
-func (m *reference) append(writes []commands.Write) (domain.Position, *commands.Conflict) {
+func (m *reference) version(s domain.Stream) domain.Version {
+	return domain.Version(len(m.stream(s)))
+}
+
+func (m *reference) conflict(writes []commands.Write) *commands.Conflict {
 	for _, w := range writes {
 		if v := m.version(w.Stream); v != w.Expect {
-			return 0, &commands.Conflict{Stream: w.Stream, Expected: w.Expect, Actual: v}
+			return &commands.Conflict{Stream: w.Stream, Expected: w.Expect, Actual: v}
 		}
 	}
-	at := m.clock.Now()
-	if n := len(m.all); n > 0 && at.Before(m.all[n-1].At) {
-		at = m.all[n-1].At
-	}
+	return nil
+}
+
+// add appends, and gives the records that are new.
+func (m *reference) add(writes []commands.Write) []domain.Record {
+	now, from := m.clock.Now(), len(m.all)
 	for _, w := range writes {
-		for _, e := range w.Events {
-			m.all = append(m.all, domain.Record{
-				Fresh: e, Stream: w.Stream, Version: m.version(w.Stream) + 1,
-				Position: domain.Position(len(m.all) + 1), At: at,
+		for i, e := range w.Events {
+			if now.After(m.time) {
+				m.time = now
+			}
+			m.all = append(m.all, domain.Record{Fresh: e, Stream: w.Stream, Version: w.Expect + domain.Version(i) + 1, At: m.time})
+		}
+	}
+	return m.all[from:]
+}
+
+// modelCases take a log and the reference the same random ways, and compare all
+// that they say.
+var modelCases = []Case{
+	{"whatever is asked of it, it answers like the smallest log there is", func(l *Log) {
+		n, failed := 0, false
+		for range times(1) {
+			most := n + walks
+			rapid.Check(l.T, func(t *rapid.T) {
+				if n == most && !failed { // afterwards, smaller ways to fail are looked for
+					return
+				}
+				n++
+				fails := true
+				defer func() { failed = failed || fails }()
+				newWalk(t, l, fmt.Sprintf("w%d", n)).take()
+				fails = false
 			})
 		}
-	}
-	return domain.Position(len(m.all)), nil
+	}},
 }
 
-// model takes a log and the reference the same random ways, and compares all
-// they say.
-func model(t *testing.T, open Open) {
-	rapid.Check(t, func(rt *rapid.T) {
-		l := NewLog(t, open)
-		defer l.Close()
-		w := &walk{log: l, reference: reference{clock: l.Clock}}
-		rt.Repeat(map[string]func(*rapid.T){
-			"append": w.append,
-			"repeat": w.repeat,
-			"clock":  w.move,
-			"stream": w.stream,
-			"page":   w.page,
-			"":       w.head,
-		})
-		got, err := l.ReadAll(t.Context(), 0, 1<<20)
-		w.same(rt, "the whole log", got, w.all, err)
-	})
-}
+// walks is how many random ways are taken, of those that rapid would take.
+const walks = 40
 
+// walk is one random way, in a workspace of its own: so the log is opened only
+// once for all.
 type walk struct {
 	reference
-	log  *Log
-	made int    // events, for their ids
-	past []past // appends that were taken
+	t         *rapid.T
+	log       *Log
+	workspace string
+	start     domain.Position
+	made      int    // events, for their ids
+	past      []past // appends that were taken
 }
 
 type past struct {
@@ -81,90 +91,252 @@ type past struct {
 	receipt commands.Receipt
 }
 
+func newWalk(t *rapid.T, l *Log, workspace string) *walk {
+	head := l.End()
+	return &walk{reference: reference{clock: l.Clock, time: head.At}, t: t, log: l, workspace: workspace, start: head.Position}
+}
+
+func (w *walk) take() {
+	steps := map[string]func(*rapid.T){
+		"append":      w.append,
+		"repeat":      w.repeat,
+		"begin again": w.shorter,
+		"reuse":       w.reuse,
+		"go on":       w.longer,
+		"check":       w.check,
+		"clock":       w.move,
+		"stream":      w.read,
+		"page":        w.page,
+		"follow":      w.follow,
+		"":            w.head,
+	}
+	if w.log.suite.again != nil {
+		steps["reopen"] = w.anew
+	}
+	if w.log.suite.lose != nil {
+		steps["lose"] = w.lost
+	}
+	w.t.Repeat(steps)
+	w.same("the whole log", w.log.After(w.start, 1<<20), w.all)
+}
+
+// anew opens the log again, now and then: to a server that takes long.
+func (w *walk) anew(t *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(t, "reopen") > 0 {
+		t.Skip("not now")
+	}
+	w.log.reopen()
+}
+
+func (w *walk) article(name string) domain.Stream {
+	return domain.Stream{Category: "article", Workspace: w.workspace, ID: name}
+}
+
 var articles = []string{"a", "b", "c", "d"}
 
-func (w *walk) append(t *rapid.T) {
-	var writes []commands.Write
-	events := 0
+// draw makes an append to some streams, whose expectations are mostly right.
+func (w *walk) draw(t *rapid.T, offs ...int) (writes []commands.Write, events int) {
 	for _, name := range rapid.Permutation(articles).Draw(t, "streams")[:rapid.IntRange(0, 3).Draw(t, "writes")] {
-		off := rapid.SampledFrom([]int{0, 0, 0, 0, 0, 0, -1, 1}).Draw(t, "off")
-		write := To(name, max(w.version(Article(name))+domain.Version(off), 0))
+		off := rapid.SampledFrom(append([]int{0, 0, 0, 0, 0, 0}, offs...)).Draw(t, "off")
+		write := commands.Write{Stream: w.article(name), Expect: max(w.version(w.article(name))+domain.Version(off), 0)}
 		for range rapid.IntRange(0, 3).Draw(t, "events") {
 			w.made++
 			events++
-			write.Events = append(write.Events, Event(fmt.Sprint(w.made)))
+			write.Events = append(write.Events, Event(fmt.Sprintf("%s-%d", w.workspace, w.made)))
 		}
 		writes = append(writes, write)
 	}
-	position, conflict := w.reference.append(writes)
+	return writes, events
+}
+
+func (w *walk) append(t *rapid.T) {
+	writes, events := w.draw(t, -1, 1)
+	conflict := w.conflict(writes)
 	got, err := w.log.Append(w.log.T.Context(), writes...)
-	var told *commands.Conflict
+	told, _ := isConflict(err)
 	switch {
-	case conflict != nil && (!errors.As(err, &told) || *told != *conflict):
+	case conflict != nil && (told == nil || *told != *conflict):
 		t.Fatalf("the error is %v; it should be %v", err, conflict)
 	case conflict != nil:
 	case err != nil:
 		t.Fatalf("append: %v", err)
-	case got.Position != position:
-		t.Fatalf("the receipt is of %d; it should be of %d", got.Position, position)
-	case events > 0:
-		w.past = append(w.past, past{writes, got})
+	default:
+		w.took(t, writes, events, got)
 	}
 }
 
-func (w *walk) repeat(t *rapid.T) {
+// took notes an append that was taken, once what the log holds is what it was
+// given.
+func (w *walk) took(t *rapid.T, writes []commands.Write, events int, receipt commands.Receipt) {
+	last := w.end()
+	want := w.add(writes)
+	got := w.log.After(last, events+1)
+	if len(got) == events {
+		for i := range want {
+			if got[i].Position <= last || w.log.Atomic() && got[i].Position != last+1 {
+				t.Fatalf("position %d comes after %d", got[i].Position, last)
+			}
+			last = got[i].Position
+			want[i].Position = last
+		}
+	}
+	w.same("what was appended", got, want)
+	w.same("the receipt", receipt, commands.Receipt{Position: last, At: w.log.End().At})
+	if events > 0 {
+		w.past = append(w.past, past{writes, receipt})
+	}
+}
+
+func (w *walk) end() domain.Position {
+	if len(w.all) == 0 {
+		return w.start
+	}
+	return w.all[len(w.all)-1].Position
+}
+
+// lost is an append whose answer is lost; it is asked for until it is answered.
+func (w *walk) lost(t *rapid.T) {
+	writes, events := w.draw(t)
+	if events == 0 {
+		t.Skip("nothing to lose")
+	}
+	w.log.doubt(writes...)
+	if w.log.suite.again != nil && rapid.IntRange(0, 7).Draw(t, "reopen") == 0 {
+		w.log.reopen()
+	}
+	w.took(t, writes, events, w.log.resolve(writes...))
+}
+
+func (w *walk) before(t *rapid.T) past {
 	if len(w.past) == 0 {
-		t.Skip("nothing to repeat")
+		t.Skip("nothing was appended yet")
 	}
 	p := rapid.SampledFrom(w.past).Draw(t, "append")
+	return past{slices.Clone(p.writes), p.receipt}
+}
+
+func (w *walk) repeat(t *rapid.T) {
+	p := w.before(t)
 	got, err := w.log.Append(w.log.T.Context(), p.writes...)
-	w.same(t, "the repeated append", got, p.receipt, err)
+	if err != nil {
+		t.Fatalf("the repeated append: %v", err)
+	}
+	w.same("the repeated append", got, p.receipt)
+}
+
+// shorter repeats the beginning of one stream of an append.
+func (w *walk) shorter(t *rapid.T) {
+	write := w.written(t, w.before(t).writes)
+	write.Events = write.Events[:rapid.IntRange(1, len(write.Events)).Draw(t, "events")]
+	got, err := w.log.Append(w.log.T.Context(), write)
+	if err != nil {
+		t.Fatalf("the beginning of an append: %v", err)
+	}
+	last := w.stream(write.Stream)[int(write.Expect)+len(write.Events)-1]
+	w.same("the beginning of an append", got, commands.Receipt{Position: last.Position, At: last.At})
+}
+
+// written draws one write that has events.
+func (w *walk) written(t *rapid.T, writes []commands.Write) commands.Write {
+	return rapid.SampledFrom(slices.DeleteFunc(writes, func(w commands.Write) bool { return len(w.Events) == 0 })).Draw(t, "write")
+}
+
+// reuse appends something else under ids that are there.
+func (w *walk) reuse(t *rapid.T) {
+	write := w.written(t, w.before(t).writes)
+	write.Events = slices.Clone(write.Events)
+	e := &rapid.SampledFrom(at(write.Events)).Draw(t, "event").Data
+	*e = append(slices.Clone(*e), ' ')
+	w.refused(t, write)
+}
+
+func at(events []domain.Fresh) (each []*domain.Fresh) {
+	for i := range events {
+		each = append(each, &events[i])
+	}
+	return each
+}
+
+// longer repeats one stream of an append with an event more, which is not what
+// was appended after it.
+func (w *walk) longer(t *rapid.T) {
+	write := w.written(t, w.before(t).writes)
+	w.made++
+	write.Events = append(slices.Clone(write.Events), Event(fmt.Sprintf("%s-%d", w.workspace, w.made)))
+	w.refused(t, write)
+}
+
+func (w *walk) refused(t *rapid.T, write commands.Write) {
+	if _, err := w.log.Append(w.log.T.Context(), write); !errors.Is(err, commands.ErrReused) {
+		t.Fatalf("the error is %v; it should be ErrReused", err)
+	}
+}
+
+func (w *walk) check(t *rapid.T) {
+	s := w.article(rapid.SampledFrom(articles).Draw(t, "stream"))
+	expect := max(w.version(s)+domain.Version(rapid.IntRange(-1, 1).Draw(t, "off")), 0)
+	_, err := w.log.Append(w.log.T.Context(), commands.Write{Stream: s, Expect: expect})
+	if _, conflict := isConflict(err); conflict != (expect != w.version(s)) || !conflict && err != nil {
+		t.Fatalf("a check for %d at %d: %v", expect, w.version(s), err)
+	}
 }
 
 func (w *walk) move(t *rapid.T) {
 	w.clock.Move(time.Duration(rapid.IntRange(-5, 10).Draw(t, "seconds")) * time.Second)
 }
 
-func (w *walk) stream(t *rapid.T) {
-	s := Article(rapid.SampledFrom(articles).Draw(t, "stream"))
+func (w *walk) read(t *rapid.T) {
+	s := w.article(rapid.SampledFrom(articles).Draw(t, "stream"))
 	after := domain.Version(rapid.IntRange(0, 5).Draw(t, "after"))
-	var want []domain.Record
-	for _, r := range w.all {
-		if r.Stream == s && r.Version > after {
-			want = append(want, r)
-		}
-	}
+	want := w.stream(s)
 	got, err := w.log.ReadStream(w.log.T.Context(), s, after)
-	w.same(t, "the stream", got, want, err)
+	if err != nil {
+		t.Fatalf("reading %s: %v", s, err)
+	}
+	w.same("the stream", got, want[min(int(after), len(want)):])
+}
+
+// place draws a place in the log, as an index and a position.
+func (w *walk) place(t *rapid.T) (int, domain.Position) {
+	i := rapid.IntRange(0, len(w.all)).Draw(t, "after")
+	if i == 0 {
+		return 0, w.start
+	}
+	return i, w.all[i-1].Position
 }
 
 func (w *walk) page(t *rapid.T) {
-	after := rapid.IntRange(0, len(w.all)).Draw(t, "after")
+	from, after := w.place(t)
 	limit := rapid.IntRange(1, 5).Draw(t, "limit")
-	got, err := w.log.ReadAll(w.log.T.Context(), domain.Position(after), limit)
-	w.same(t, "the page", got, w.all[after:min(after+limit, len(w.all))], err)
+	w.same("the page", w.log.After(after, limit), w.all[from:min(from+limit, len(w.all))])
+}
+
+func (w *walk) follow(t *rapid.T) {
+	from, after := w.place(t)
+	if from == len(w.all) {
+		t.Skip("a follower would wait")
+	}
+	w.same("followed", w.log.collect(after, len(w.all)-from), w.all[from:])
 }
 
 func (w *walk) head(t *rapid.T) {
-	got, err := w.log.Head(w.log.T.Context())
-	want := commands.Head{Position: domain.Position(len(w.all)), Chain: got.Chain}
+	head := w.log.End()
+	want := commands.Head{Position: w.end(), At: head.At, Chain: head.Chain}
 	if n := len(w.all); n > 0 {
 		want.At = w.all[n-1].At
 	}
-	w.same(t, "the head", got, want, err)
+	w.same("the head", head, want)
 }
 
-func (w *walk) same(t *rapid.T, what string, got, want any, err error) {
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
+func (w *walk) same(what string, got, want any) {
+	w.t.Helper()
 	if recs, ok := got.([]domain.Record); ok && len(recs) == 0 {
 		got = []domain.Record(nil) // none is none
 	}
 	if recs, ok := want.([]domain.Record); ok && len(recs) == 0 {
 		want = []domain.Record(nil)
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Fatalf("%s (-want +got):\n%s", what, d)
+	if d := diff(want, got); d != "" {
+		w.t.Fatalf("%s (-want +got):\n%s", what, d)
 	}
 }

@@ -1,12 +1,9 @@
 package logtest
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
+	"fmt"
 
 	"assent/commands"
-	"assent/commands/eventlog/chain"
 	"assent/domain"
 )
 
@@ -41,17 +38,101 @@ var readCases = []Case{
 		l.Must(To("a", 0, "a1", "a2"), To("b", 0, "b1"))
 		l.Must(To("a", 2, "a3"))
 		all := l.All()
-		for after := domain.Position(-1); after <= 6; after++ {
+		for from := range len(all) + 1 {
+			after := domain.Position(0)
+			if from > 0 {
+				after = all[from-1].Position
+			}
 			for _, limit := range []int{-1, 0, 1, 2, 4, 1<<63 - 1} {
-				from := min(max(int(after), 0), len(all))
 				want := all[from:][:min(max(limit, 0), len(all)-from)]
-				got, err := l.ReadAll(l.T.Context(), after, limit)
-				if err != nil {
-					l.T.Fatal(err)
-				}
-				l.Same("events", ids(got), ids(want))
+				l.Same("events", ids(l.After(after, limit)), ids(want))
 			}
 		}
+		l.Same("before all", ids(l.After(-1, 9)), ids(all))
+	}},
+	{"pages of any size make up the whole log", func(l *Log) {
+		for i := range 40 {
+			l.Must(numbered("a", domain.Version(2*i), 2), numbered(fmt.Sprint(i), 0, 1+i%3))
+		}
+		all := l.sound()
+		for _, size := range []int{1, 2, 3, 7, 64, 1000} {
+			l.Same("events", l.pages(0, size), all)
+		}
+		l.Same("the second half", l.pages(all[59].Position, 7), all[60:])
+	}},
+	{"pages do not shift while others write", func(l *Log) {
+		l.Must(numbered("a", 0, 20))
+		all := l.All()
+		var got []domain.Record
+		for i := range 10 {
+			after := domain.Position(0)
+			if i > 0 {
+				after = got[len(got)-1].Position
+			}
+			got = append(got, l.After(after, 2)...)
+			l.Must(numbered("b", domain.Version(i), 1))
+		}
+		l.Same("events", got, all)
+	}},
+	{"a stream of 1000 events that came one and many at a time is read whole", func(l *Log) {
+		for at := 0; at < 1000; {
+			n := min(1+at/3, 1000-at)
+			l.Must(numbered("a", domain.Version(at), n), numbered("b", domain.Version(at), n))
+			at += n
+		}
+		for i, r := range l.Stream(Article("a")) {
+			if r.Version != domain.Version(i+1) || r.ID != domain.ID(fmt.Sprintf("ev_a-%d", i+1)) {
+				l.T.Fatalf("event %d is %s at version %d", i+1, r.ID, r.Version)
+			}
+		}
+		l.Same("events", len(l.Stream(Article("a"))), 1000)
+		recs, err := l.ReadStream(l.T.Context(), Article("b"), 998)
+		if err != nil {
+			l.T.Fatal(err)
+		}
+		l.Same("the last", ids(recs), []string{"b@999 ev_b-999", "b@1000 ev_b-1000"})
+	}},
+	{"an append is there to read as soon as it is answered", func(l *Log) {
+		for i := range 40 {
+			r := l.Must(numbered("a", domain.Version(i), 1), numbered(fmt.Sprint(i), 0, 1))
+			l.Same("stream", len(l.Stream(Article(fmt.Sprint(i)))), 1)
+			l.Same("other stream", len(l.Stream(Article("a"))), i+1)
+			l.Same("head", l.End().Position, r.Position)
+			all := l.All()
+			l.Same("last", all[len(all)-1].Position, r.Position)
+		}
+	}},
+	{"what was refused is nowhere to read", func(l *Log) {
+		l.Must(To("a", 0, "a1"))
+		l.conflict("a", 0, 1, To("b", 0, "x1"), To("a", 0, "x2"))
+		l.holds("a@1 ev_a1")
+		l.Same("b", len(l.Stream(Article("b"))), 0)
+	}},
+	{"streams together are the log", func(l *Log) {
+		for i := range 30 {
+			l.Must(numbered(fmt.Sprint(i%4), domain.Version(2*(i/4)), 2))
+		}
+		of := make(map[domain.Stream][]domain.Record)
+		for _, r := range l.All() {
+			of[r.Stream] = append(of[r.Stream], r)
+		}
+		for s, want := range of {
+			l.Same(s.ID, l.Stream(s), want)
+		}
+	}},
+	{"a crowd of readers reads the same at the same time", func(l *Log) {
+		l.Must(numbered("a", 0, 20), numbered("b", 0, 20))
+		all, a := l.All(), l.Stream(Article("a"))
+		l.crowd(func(w, i int) error {
+			if w%2 == 0 {
+				got, err := l.ReadAll(l.T.Context(), 0, 1000)
+				l.Same("log", got, all)
+				return err
+			}
+			got, err := l.ReadStream(l.T.Context(), Article("a"), 0)
+			l.Same("stream", got, a)
+			return err
+		})
 	}},
 	{"stream and log tell the same of an event", func(l *Log) {
 		l.Must(To("a", 0, "a1"), To("b", 0, "b1", "b2"))
@@ -69,112 +150,21 @@ var readCases = []Case{
 			l.Same("workspace", r.Stream, other)
 		}
 	}},
-	{"a context that has ended reads nothing and tells so", func(l *Log) {
-		l.Must(To("a", 0, "a1"))
-		_, one := l.ReadStream(cancelled(l), Article("a"), 0)
-		_, two := l.ReadAll(cancelled(l), 0, 10)
-		_, three := l.Head(cancelled(l))
-		for _, err := range []error{one, two, three} {
-			if !errors.Is(err, context.Canceled) {
-				l.T.Errorf("the error is %v", err)
-			}
-		}
-	}},
 }
 
-var keepCases = []Case{
-	{"an event comes back as it was given", func(l *Log) {
-		w := commands.Write{Stream: Article("a"), Events: []domain.Fresh{full()}}
-		l.Must(w)
-		r := l.All()[0]
-		l.Same("event", r.Fresh, full())
-		l.Same("stream", r.Stream, Article("a"))
-	}},
-	{"data is kept to the byte, odd as it may look", func(l *Log) {
-		texts := []string{
-			" {\"b\" :1,\t\"a\":\r\n2 }\n", `{"a":1,"a":2}`, `{"a":1.0e+00}`, `"\u00e9é\/<&>\u2028"`, "null", "[]",
-			`"` + "\u2028\u00a0\x7f" + `"`, `12345678901234567890.0`, `"\u0000"`,
+// pages reads the log from a position on, page by page.
+func (l *Log) pages(after domain.Position, size int) []domain.Record {
+	l.T.Helper()
+	var recs []domain.Record
+	for {
+		page := l.After(after, size)
+		if len(page) == 0 {
+			return recs
 		}
-		w := commands.Write{Stream: Article("a")}
-		for i, text := range texts {
-			e := Event(string(rune('a' + i)))
-			e.Data = []byte(text)
-			w.Events = append(w.Events, e)
+		if len(page) > size {
+			l.T.Fatalf("a page of %d holds %d events", size, len(page))
 		}
-		l.Must(w)
-		for i, r := range l.All() {
-			l.Same("data", string(r.Data), texts[i])
-		}
-	}},
-	{"an envelope of nothing but what it must have is kept", func(l *Log) {
-		e := Event("a1")
-		e.Envelope = domain.Envelope{}
-		l.Must(commands.Write{Stream: Article("a"), Events: []domain.Fresh{e}})
-		l.Same("envelope", l.All()[0].Envelope, domain.Envelope{})
-	}},
-	{"the caller's bytes can change without changing history", func(l *Log) {
-		w := commands.Write{Stream: Article("a"), Events: []domain.Fresh{full()}}
-		l.Must(w)
-		e := &w.Events[0]
-		e.Data[0], e.Envelope.Question[0], e.Envelope.Reason.Box[0] = 'X', 'X', 'X'
-		e.Envelope.Verdict.Rules, e.Word = "X", "X"
-		l.Same("event", l.All()[0].Fresh, full())
-	}},
-	{"the reader's bytes can change without changing history", func(l *Log) {
-		l.Must(commands.Write{Stream: Article("a"), Events: []domain.Fresh{full()}})
-		for _, read := range []func() []domain.Record{l.All, func() []domain.Record { return l.Stream(Article("a")) }} {
-			r := read()[0]
-			r.Data[0], r.Envelope.Question[0], r.Envelope.Reason.Box[0] = 'X', 'X', 'X'
-			r.Envelope.Verdict.Findings[0].Rule = "X"
-			l.Same("event", read()[0].Fresh, full())
-		}
-	}},
-	{"the head's chain links every event", func(l *Log) {
-		l.Must(To("a", 0, "a1", "a2"), To("b", 0, "b1"))
-		l.Clock.Move(1)
-		l.Must(To("b", 1, "b2"))
-		var want [32]byte
-		for _, r := range l.All() {
-			envelope, err := json.Marshal(r.Envelope)
-			if err != nil {
-				l.T.Fatal(err)
-			}
-			want = chain.Link(want, r, envelope)
-		}
-		l.Same("chain", l.End().Chain, want)
-	}},
-	{"the head is the last event's place, and moves with every append", func(l *Log) {
-		for i, id := range []string{"1", "2", "3"} {
-			before := l.End()
-			r := l.Must(To("a", domain.Version(i), id))
-			head := l.End()
-			l.Same("place", commands.Receipt{Position: head.Position, At: head.At}, r)
-			if head.Chain == before.Chain {
-				l.T.Error("the chain did not move")
-			}
-		}
-	}},
-}
-
-// full is an event with something in every field.
-func full() domain.Fresh {
-	e := Event("full")
-	e.Revision = 3
-	e.Data = []byte(`{"title": "é <b>"}`)
-	v := &e.Envelope
-	v.Via = domain.Via{Key: "key_1", Grant: "grant_1"}
-	v.Client = domain.Client{Name: "<client>", Version: "1"}
-	v.Mode, v.Skill, v.SkillDigest = "edits", "skill_1", "digest"
-	v.Proposal, v.ApprovedBy, v.ConfirmedBy = "prop_1", "person_2", "person_3"
-	v.Undoes, v.Correlation, v.Causation = "act_1", "act_2", "act_3"
-	v.Outside = true
-	v.Question = []byte(`{"mode":"edits"}`)
-	v.Args = "digest"
-	v.Verdict = &domain.Verdict{
-		Answer: domain.Reject, Code: "scope", Cause: "tool", Lifted: "approval", Reason: "No.", Rules: "7",
-		AutoCheck: &domain.AutoCheck{Rule: "low-risk-publish", Code: "nothing", Changes: 1, Limit: 20},
-		Passed:    []string{"mode"},
-		Findings:  []domain.Finding{{Rule: "scope", Answer: domain.Propose, Code: "scope", Reason: "Because."}},
+		recs = append(recs, page...)
+		after = page[len(page)-1].Position
 	}
-	return e
 }
