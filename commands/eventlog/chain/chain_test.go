@@ -1,10 +1,10 @@
 package chain_test
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"testing"
 	"time"
@@ -67,100 +67,123 @@ func TestALinkCoversEverythingButThePosition(t *testing.T) {
 	}
 }
 
-// rows is a sound log of n events of one stream, and its head.
-func rows(n int) ([]chain.Row, commands.Head) {
-	var log []chain.Row
-	var head commands.Head
-	for i := range n {
-		r := chain.Row{Record: record(domain.Version(i+1), domain.Position(i+1)), Text: []byte(`{}`)}
-		r.Link = chain.Link(head.Chain, r.Record, r.Text)
-		log = append(log, r)
-		head = commands.Head{Position: r.Position, At: r.At, Chain: r.Link}
-	}
-	return log, head
+// kept is a log in memory, as a Reader gives it.
+type kept struct {
+	rows   []chain.Row
+	head   commands.Head
+	broken error // why it cannot be read
 }
 
-func each(rows []chain.Row) iter.Seq2[chain.Row, error] {
-	return func(yield func(chain.Row, error) bool) {
-		for _, r := range rows {
-			if !yield(r, nil) {
-				return
-			}
-		}
+// sound is a log of n events of one stream.
+func sound(n int) *kept {
+	k := new(kept)
+	for i := range n {
+		r := chain.Row{Record: record(domain.Version(i+1), domain.Position(i+1)), Text: []byte(`{}`)}
+		r.Link = chain.Link(k.head.Chain, r.Record, r.Text)
+		k.rows = append(k.rows, r)
+		k.head = commands.Head{Position: r.Position, At: r.At, Chain: r.Link}
 	}
+	return k
+}
+
+func (k *kept) Head(context.Context) (commands.Head, error) { return k.head, nil }
+
+func (k *kept) Intact(context.Context) error { return nil }
+
+func (k *kept) Rows(_ context.Context, after domain.Position, limit int) (rows []chain.Kept, err error) {
+	if k.broken != nil {
+		return nil, k.broken
+	}
+	var before domain.Version
+	for _, r := range k.rows {
+		if r.Position > after && len(rows) < limit {
+			rows = append(rows, chain.Kept{Row: r, Before: before})
+		}
+		before = max(before, r.Version)
+	}
+	return rows, nil
+}
+
+func verify(t *testing.T, k *kept) error {
+	t.Helper()
+	_, err := chain.Verify(t.Context(), k, chain.Mark{}, nil)
+	return err
 }
 
 func TestASoundLogVerifies(t *testing.T) {
-	for _, n := range []int{0, 1, 5} {
-		log, head := rows(n)
-		if err := chain.Verify(each(log), head); err != nil {
-			t.Errorf("%d events: %v", n, err)
+	for _, n := range []int{0, 1, 5, 2500} {
+		k := sound(n)
+		var told []domain.Position
+		reached, err := chain.Verify(t.Context(), k, chain.Mark{}, func(done, total domain.Position) {
+			if total != domain.Position(n) {
+				t.Errorf("%d of %d", done, total)
+			}
+			told = append(told, done)
+		})
+		if err != nil || reached != chain.MarkOf(k.head) {
+			t.Errorf("%d events: %v, %v", n, reached, err)
+		}
+		if !slices.IsSorted(told) || n > 0 && told[len(told)-1] != domain.Position(n) {
+			t.Errorf("%d events: the progress was %v", n, told)
 		}
 	}
 }
 
+// What happened is told by more than one event: see the tests of checkpoint,
+// on real databases.
 func TestABrokenLogNamesTheFirstWrongPosition(t *testing.T) {
 	for name, c := range map[string]struct {
-		spoil func([]chain.Row, *commands.Head) []chain.Row
+		spoil func(*kept)
 		want  domain.Position
 	}{
-		"other data": {func(log []chain.Row, _ *commands.Head) []chain.Row {
-			log[2].Data = []byte(`{"title": "B"}`)
-			return log
-		}, 3},
-		"other data under a hash that fits it": {func(log []chain.Row, _ *commands.Head) []chain.Row {
-			log[2].Data = []byte(`{"title": "B"}`)
-			log[2].Link = chain.Link(log[1].Link, log[2].Record, log[2].Text)
-			return log
+		"other data": {func(k *kept) { k.rows[2].Data = []byte(`{"title": "B"}`) }, 3},
+		"other data under a hash that fits it": {func(k *kept) {
+			k.rows[2].Data = []byte(`{"title": "B"}`)
+			k.rows[2].Link = chain.Link(k.rows[1].Link, k.rows[2].Record, k.rows[2].Text)
 		}, 4},
-		"an event missing": {func(log []chain.Row, _ *commands.Head) []chain.Row {
-			return slices.Delete(log, 2, 3)
-		}, 3},
-		"the first event missing": {func(log []chain.Row, _ *commands.Head) []chain.Row {
-			return log[1:]
-		}, 1},
-		"two events changed places": {func(log []chain.Row, _ *commands.Head) []chain.Row {
-			log[1], log[2] = log[2], log[1]
-			log[1].Position, log[2].Position = 2, 3
-			return log
+		"an event missing":        {func(k *kept) { k.rows = slices.Delete(k.rows, 2, 3) }, 3},
+		"the first event missing": {func(k *kept) { k.rows = k.rows[1:] }, 1},
+		"two events changed places": {func(k *kept) {
+			k.rows[1], k.rows[2] = k.rows[2], k.rows[1]
+			k.rows[1].Position, k.rows[2].Position = 2, 3
 		}, 2},
-		"a version left out": {func(log []chain.Row, _ *commands.Head) []chain.Row {
-			log[3].Version = 9
-			log[3].Link = chain.Link(log[2].Link, log[3].Record, log[3].Text)
-			return log
+		"a version left out": {func(k *kept) {
+			k.rows[3].Version = 9
+			k.rows[3].Link = chain.Link(k.rows[2].Link, k.rows[3].Record, k.rows[3].Text)
 		}, 4},
-		"time running backwards": {func(log []chain.Row, _ *commands.Head) []chain.Row {
-			log[4].At = at.Add(-1)
-			log[4].Link = chain.Link(log[3].Link, log[4].Record, log[4].Text)
-			return log
+		"time running backwards": {func(k *kept) {
+			k.rows[4].At = at.Add(-1)
+			k.rows[4].Link = chain.Link(k.rows[3].Link, k.rows[4].Record, k.rows[4].Text)
 		}, 5},
-		"the end missing": {func(log []chain.Row, _ *commands.Head) []chain.Row { return log[:3] }, 4},
-		"a head that is behind": {func(log []chain.Row, head *commands.Head) []chain.Row {
-			head.Position = 3
-			return log
-		}, 4},
-		"a head of another hash": {func(log []chain.Row, head *commands.Head) []chain.Row {
-			head.Chain[0]++
-			return log
-		}, 5},
-		"a head of another time": {func(log []chain.Row, head *commands.Head) []chain.Row {
-			head.At = head.At.Add(1)
-			return log
-		}, 5},
+		"the end missing":        {func(k *kept) { k.rows = k.rows[:3] }, 4},
+		"a head that is behind":  {func(k *kept) { k.head.Position, k.head.Chain = 3, k.rows[2].Link }, 4},
+		"a head of another hash": {func(k *kept) { k.head.Chain[0]++ }, 5},
+		"a head of another time": {func(k *kept) { k.head.At = k.head.At.Add(1) }, 5},
 	} {
-		log, head := rows(5)
-		log = c.spoil(log, &head)
-		var broken *chain.Broken
-		if err := chain.Verify(each(log), head); !errors.As(err, &broken) || broken.Position != c.want {
-			t.Errorf("%s: %v; it is position %d", name, err, c.want)
+		k := sound(5)
+		c.spoil(k)
+		if broken, ok := chain.IsBroken(verify(t, k)); !ok || broken.Position != c.want || broken.Kind == "" {
+			t.Errorf("%s: %v; it is position %d", name, broken, c.want)
 		}
 	}
 }
 
 func TestWhatKeepsRowsFromBeingReadIsTold(t *testing.T) {
-	gone := errors.New("gone")
-	err := chain.Verify(func(yield func(chain.Row, error) bool) { yield(chain.Row{}, gone) }, commands.Head{})
-	if !errors.Is(err, gone) {
+	k := sound(5)
+	k.broken = errors.New("gone")
+	if err := verify(t, k); !errors.Is(err, k.broken) {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestAMarkIsReadBackAsItWasWritten(t *testing.T) {
+	m := chain.Mark{Position: 12, Chain: [32]byte{1, 2, 255}}
+	if got, err := chain.ParseMark(m.String()); err != nil || got != m {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, text := range []string{"", "12", ":", "12:", "0:" + m.String()[3:], "-1:" + m.String()[3:], "x:" + m.String()[3:], m.String() + "x", "12:AQ=="} {
+		if m, err := chain.ParseMark(text); err == nil {
+			t.Errorf("%q is %v", text, m)
+		}
 	}
 }
