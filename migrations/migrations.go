@@ -13,7 +13,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-//go:embed log/sqlite/*.sql log/postgres/*.sql
+//go:embed log/sqlite/*.sql log/postgres/*.sql vault/sqlite/*.sql vault/postgres/*.sql
 var files embed.FS
 
 // Set is the migrations of one store on one database.
@@ -29,11 +29,18 @@ func LogSQLite() Set { return Set{goose.DialectSQLite3, "log/sqlite", Table} }
 // LogPostgres is the event log on PostgreSQL, in the connection's schema.
 func LogPostgres() Set { return Set{goose.DialectPostgres, "log/postgres", TablePostgres} }
 
-// Where goose keeps the versions that have been applied. On PostgreSQL other
-// stores may live beside the log, so its table says whose it is.
+// VaultSQLite is the vault on SQLite.
+func VaultSQLite() Set { return Set{goose.DialectSQLite3, "vault/sqlite", Table} }
+
+// VaultPostgres is the vault on PostgreSQL, in the connection's schema.
+func VaultPostgres() Set { return Set{goose.DialectPostgres, "vault/postgres", VaultTablePostgres} }
+
+// Where goose keeps the versions that have been applied. On PostgreSQL stores
+// may live beside one another, so each one's table says whose it is.
 const (
-	Table         = goose.DefaultTablename
-	TablePostgres = "log_versions"
+	Table              = goose.DefaultTablename
+	TablePostgres      = "log_versions"
+	VaultTablePostgres = "vault_versions"
 )
 
 // Latest is the version that a store has once all of the set was applied.

@@ -2,8 +2,8 @@ package vault
 
 import "sync"
 
-// cache keeps at most limit things in memory. What is full loses any one of
-// them: all can be had again.
+// cache keeps at most limit things in memory, or nothing when that is 0. What
+// is full loses any one of them: all can be had again.
 //
 // A value read before a clear must not get in after it, or what was revoked
 // would live on. So get tells the epoch, put names the epoch its value was
@@ -31,7 +31,7 @@ func (c *cache[K, V]) get(k K) (v V, epoch uint64, ok bool) {
 func (c *cache[K, V]) put(epoch uint64, k K, v V) V {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if epoch != c.epoch {
+	if epoch != c.epoch || c.limit == 0 {
 		return v
 	}
 	if first, ok := c.items[k]; ok {

@@ -3,7 +3,6 @@ package vault
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"assent/domain"
 )
@@ -15,11 +14,12 @@ import (
 //
 // When it returns nil, no byte of the vault's files holds them. After an error
 // the person may be forgotten and bytes of them still be there; asking again,
-// or opening the vault again, finishes it. Copies of the file made earlier are
-// beyond its reach.
+// or opening the vault again, finishes it once nobody reads it as it was any
+// more. Copies made earlier are beyond its reach. On PostgreSQL the vault's
+// files are those of its tables: the server's write-ahead log keeps what was
+// written until it reuses the space, and archives of it, replicas, backups and
+// the disk's free blocks keep what they got.
 func (v *Vault) Erase(ctx context.Context, workspace, person string) error {
-	v.erasing.Lock() // or one would call the other's bytes gone
-	defer v.erasing.Unlock()
 	err := v.change(ctx, "erase a person", func(tx *sql.Tx) error {
 		for _, forget := range []string{
 			`DELETE FROM sealing_key WHERE workspace = $1 AND person = $2`,
@@ -43,31 +43,45 @@ func (v *Vault) Erase(ctx context.Context, workspace, person string) error {
 	return v.finishErasing(ctx)
 }
 
-// finishErasing takes the bytes of the erased out of the files. Deleted rows
-// are overwritten with zeros as they go, but when SQLite moves rows between
-// pages it may leave a copy behind, so the file is written anew; and the
-// write-ahead log still holds the pages as they were, so it is emptied.
+// finishErasing takes the bytes of the erased out of the files. Only those who
+// were erased before it began are gone then: others may erase meanwhile.
 func (v *Vault) finishErasing(ctx context.Context) error {
-	var left int
-	err := v.write.QueryRowContext(ctx, `SELECT COUNT(*) FROM erased WHERE wiped = 0`).Scan(&left)
-	if err != nil || left == 0 {
+	left, err := v.unwiped(ctx)
+	if err != nil || len(left) == 0 {
 		return fault("look for what is left of the erased", err)
 	}
-	if _, err := v.write.ExecContext(ctx, `VACUUM`); err != nil {
-		return fault("write the vault anew", err)
-	}
-	var busy, pages, moved int
-	err = v.write.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved)
-	if err == nil && busy != 0 {
-		err = errors.New("someone is reading the vault; erase again later")
-	}
-	if err != nil {
-		return fault("empty the write-ahead log", err)
+	if err := v.wipe(ctx); err != nil {
+		return fault("wipe out the erased", err)
 	}
 	return v.change(ctx, "note that the erased are gone", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE erased SET wiped = 1 WHERE wiped = 0`)
-		return err
+		for _, s := range left {
+			_, err := tx.ExecContext(ctx, `
+				UPDATE erased SET wiped = 1 WHERE workspace = $1 AND person = $2`, s.workspace, s.person)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+}
+
+// unwiped are the erased whose bytes may still be there.
+func (v *Vault) unwiped(ctx context.Context) (left []subject, err error) {
+	ctx, cancel := within(ctx)
+	defer cancel()
+	rows, err := v.write.QueryContext(ctx, `SELECT workspace, person FROM erased WHERE wiped = 0`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var s subject
+		if err := rows.Scan(&s.workspace, &s.person); err != nil {
+			return nil, err
+		}
+		left = append(left, s)
+	}
+	return left, rows.Err()
 }
 
 // mayBe refuses an id whose person was erased.

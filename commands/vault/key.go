@@ -1,10 +1,12 @@
 package vault
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +28,7 @@ type knownKey struct {
 	used atomic.Int64
 }
 
-// use is a key's use on its way to the file.
+// use is a key's use on its way to the database, in milliseconds.
 type use struct {
 	hash [sha256.Size]byte
 	at   int64
@@ -50,8 +52,8 @@ func (v *Vault) NewKey(ctx context.Context, workspace, agent, id string, now tim
 }
 
 // Key recognises a key; unauthorised when it is none of ours (any more). What
-// is not well formed costs nothing to refuse, and a key seen lately is answered
-// from memory.
+// is not well formed costs nothing to refuse; a key seen lately is answered from
+// memory, where nobody else can have revoked it.
 func (v *Vault) Key(ctx context.Context, secret string) (Key, error) {
 	if !WellFormedKey(secret) {
 		return Key{}, domain.Refuse("unauthorised", "This key is not complete; copy all of it.")
@@ -72,6 +74,8 @@ func (v *Vault) Key(ctx context.Context, secret string) (Key, error) {
 }
 
 func (v *Vault) readKey(ctx context.Context, hash [sha256.Size]byte) (*knownKey, error) {
+	ctx, cancel := within(ctx)
+	defer cancel()
 	var k knownKey
 	var created, used int64
 	err := v.read.QueryRowContext(ctx, `
@@ -116,20 +120,30 @@ func (v *Vault) recordUses(ctx context.Context) {
 
 // writeUses writes a use, and those that came meanwhile, in one go. One that
 // cannot be written is not worth failing anything: the next is a minute away.
+// Several may note one key's use at once; of a minute only one counts.
 func (v *Vault) writeUses(first use) {
+	uses := []use{first}
+	for len(v.uses) > 0 { // nobody else takes any
+		uses = append(uses, <-v.uses)
+	}
+	slices.SortFunc(uses, func(a, b use) int { return bytes.Compare(a.hash[:], b.hash[:]) }) // or two could wait for each other
 	ctx := context.Background()
 	_ = v.change(ctx, "note uses of keys", func(tx *sql.Tx) error {
-		for u := first; ; u = <-v.uses { // nobody else takes any
-			_, err := tx.ExecContext(ctx, `UPDATE agent_key SET used = $2 WHERE hash = $1 AND used < $2`, u.hash[:], u.at)
-			if err != nil || len(v.uses) == 0 {
+		for _, u := range uses {
+			_, err := tx.ExecContext(ctx, `
+				UPDATE agent_key SET used = $2 WHERE hash = $1 AND used <= $3`, u.hash[:], u.at, u.at-seenEvery.Milliseconds())
+			if err != nil {
 				return err
 			}
 		}
+		return nil
 	})
 }
 
 // Keys are an agent's keys, oldest first.
 func (v *Vault) Keys(ctx context.Context, workspace, agent string) ([]Key, error) {
+	ctx, cancel := within(ctx)
+	defer cancel()
 	rows, err := v.read.QueryContext(ctx, `
 		SELECT id, prefix, created, used FROM agent_key
 		WHERE workspace = $1 AND agent = $2 ORDER BY created, id`, workspace, agent)

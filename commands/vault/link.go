@@ -67,6 +67,8 @@ func (v *Vault) PeekLink(ctx context.Context, token, purpose string, now time.Ti
 	if err != nil {
 		return "", "", err
 	}
+	ctx, cancel := within(ctx)
+	defer cancel()
 	workspace, person, err = usable(ctx, v.read, hash, purpose, now)
 	return workspace, person, fault("read a link", err)
 }

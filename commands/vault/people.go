@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"assent/domain"
 )
@@ -46,7 +47,7 @@ func (v *Vault) Person(ctx context.Context, workspace, id string) (Person, error
 // PersonByEmail finds somebody of a workspace by any spelling of their email;
 // not-found for nobody.
 func (v *Vault) PersonByEmail(ctx context.Context, workspace, email string) (Person, error) {
-	if tooLong(email) {
+	if nobodys(email) {
 		return Person{}, nobody()
 	}
 	return v.find(ctx, `p.workspace = $1 AND p.email_key = $2`, workspace, emailKey(email))
@@ -95,7 +96,7 @@ func (v *Vault) signIn(ctx context.Context, email, password, condition string, a
 	if len(password) > MaxPassword {
 		return Person{}, wrong
 	}
-	if tooLong(email) {
+	if nobodys(email) {
 		email = "" // which nobody has
 	}
 	holders, err := v.holders(ctx, condition, append([]any{emailKey(email), hashesATry}, args...)...)
@@ -129,6 +130,8 @@ type holder struct {
 // holders are the people with a password for whom a condition holds, in the
 // order of their ids; at most $2.
 func (v *Vault) holders(ctx context.Context, condition string, args ...any) (list []holder, err error) {
+	ctx, cancel := within(ctx)
+	defer cancel()
 	rows, err := v.read.QueryContext(ctx, `
 		SELECT p.workspace, p.id, n.name, p.email, p.password
 		FROM person p JOIN name n ON n.workspace = p.workspace AND n.id = p.id
@@ -178,13 +181,16 @@ func (v *Vault) SetName(ctx context.Context, workspace, id, name string) error {
 
 // Names are the names of ids, as far as they have one; the erased have none.
 func (v *Vault) Names(ctx context.Context, workspace string, ids ...string) (map[string]string, error) {
+	ids = slices.DeleteFunc(append([]string{}, ids...), func(id string) bool { return !storable(id) })
 	list, err := json.Marshal(ids) // one argument, however many ids
 	if err != nil {
 		return nil, fault("read names", err)
 	}
+	ctx, cancel := within(ctx)
+	defer cancel()
 	rows, err := v.read.QueryContext(ctx, `
 		SELECT id, name FROM name
-		WHERE workspace = $1 AND id IN (SELECT value FROM json_each($2))`, workspace, string(list))
+		WHERE workspace = $1 AND id IN (SELECT value FROM `+v.elements+`($2))`, workspace, string(list))
 	if err != nil {
 		return nil, fault("read names", err)
 	}
@@ -200,12 +206,14 @@ func (v *Vault) Names(ctx context.Context, workspace string, ids ...string) (map
 	return names, fault("read names", rows.Err())
 }
 
-// tooLong says that nobody has this email: folding a megabyte is work for
-// nothing.
-func tooLong(email string) bool { return len(email) > 2*maxText }
+// nobodys says that nobody can have this email: folding a megabyte, say, is
+// work for nothing.
+func nobodys(email string) bool { return len(email) > 2*maxText || !storable(email) }
 
 // find is the one person a condition holds for.
 func (v *Vault) find(ctx context.Context, condition string, args ...any) (Person, error) {
+	ctx, cancel := within(ctx)
+	defer cancel()
 	var p Person
 	err := v.read.QueryRowContext(ctx, `
 		SELECT p.workspace, p.id, n.name, p.email

@@ -79,7 +79,10 @@ func (v *Vault) dataKey(ctx context.Context, s subject, fetch func(context.Conte
 }
 
 func (v *Vault) readWrapped(ctx context.Context, s subject) (wrapped []byte, err error) {
-	return wrapped, v.read.QueryRowContext(ctx, selectWrapped, s.workspace, s.person).Scan(&wrapped)
+	ctx, cancel := within(ctx)
+	defer cancel()
+	err = v.read.QueryRowContext(ctx, selectWrapped, s.workspace, s.person).Scan(&wrapped)
+	return wrapped, err
 }
 
 const selectWrapped = `SELECT wrapped FROM sealing_key WHERE workspace = $1 AND person = $2`

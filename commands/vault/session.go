@@ -54,23 +54,29 @@ func (v *Vault) Session(ctx context.Context, token string, now time.Time) (Sessi
 	if !ok {
 		return Session{}, over
 	}
-	var s Session
-	var created, seen, expires int64
-	err := v.read.QueryRowContext(ctx, `
-		SELECT id, workspace, person, created, seen, expires FROM session
-		WHERE hash = $1 AND expires > $2`, hash, millis(now)).
-		Scan(&s.ID, &s.Workspace, &s.Person, &created, &seen, &expires)
+	s, err := v.readSession(ctx, hash, now)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Session{}, over
 	}
 	if err != nil {
 		return Session{}, fault("read a session", err)
 	}
-	s.Created, s.LastSeen, s.Expires = at(created), at(seen), at(expires)
 	if now.Sub(s.LastSeen) >= seenEvery && v.sawSession(ctx, hash, now) == nil {
 		s.LastSeen = at(millis(now))
 	}
 	return s, nil
+}
+
+func (v *Vault) readSession(ctx context.Context, hash []byte, now time.Time) (s Session, err error) {
+	ctx, cancel := within(ctx)
+	defer cancel()
+	var created, seen, expires int64
+	err = v.read.QueryRowContext(ctx, `
+		SELECT id, workspace, person, created, seen, expires FROM session
+		WHERE hash = $1 AND expires > $2`, hash, millis(now)).
+		Scan(&s.ID, &s.Workspace, &s.Person, &created, &seen, &expires)
+	s.Created, s.LastSeen, s.Expires = at(created), at(seen), at(expires)
+	return s, err
 }
 
 // sawSession notes that a session is in use. It is a convenience: when it

@@ -12,80 +12,88 @@ import (
 )
 
 func TestASessionLastsUntilItsTimeIsOver(t *testing.T) {
-	v := withPeople(t)
-	token, err := v.NewSession(t.Context(), "home", ada.ID, noon, time.Hour)
-	must(t, err)
-	got, err := v.Session(t.Context(), token, noon)
-	must(t, err)
-	want := vault.Session{Workspace: "home", Person: ada.ID, Created: noon, LastSeen: noon, Expires: noon.Add(time.Hour)}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(vault.Session{}, "ID")); diff != "" {
-		t.Error(diff)
-	}
-	if !strings.HasPrefix(got.ID, "sess_") {
-		t.Errorf("its id is %q", got.ID)
-	}
-	if _, err := v.Session(t.Context(), token, noon.Add(time.Hour-time.Millisecond)); err != nil {
-		t.Error(err)
-	}
-	_, err = v.Session(t.Context(), token, noon.Add(time.Hour))
-	refused(t, err, "unauthorised")
+	each(t, func(t *testing.T, b backend) {
+		v := b.withPeople(t)
+		token, err := v.NewSession(t.Context(), "home", ada.ID, noon, time.Hour)
+		must(t, err)
+		got, err := v.Session(t.Context(), token, noon)
+		must(t, err)
+		want := vault.Session{Workspace: "home", Person: ada.ID, Created: noon, LastSeen: noon, Expires: noon.Add(time.Hour)}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(vault.Session{}, "ID")); diff != "" {
+			t.Error(diff)
+		}
+		if !strings.HasPrefix(got.ID, "sess_") {
+			t.Errorf("its id is %q", got.ID)
+		}
+		if _, err := v.Session(t.Context(), token, noon.Add(time.Hour-time.Millisecond)); err != nil {
+			t.Error(err)
+		}
+		_, err = v.Session(t.Context(), token, noon.Add(time.Hour))
+		refused(t, err, "unauthorised")
+	})
 }
 
 func TestLastSeenIsKeptToTheMinute(t *testing.T) {
-	v := withPeople(t)
-	token, err := v.NewSession(t.Context(), "home", ada.ID, noon, time.Hour)
-	must(t, err)
-	for _, step := range []struct{ at, seen time.Duration }{
-		{59 * time.Second, 0},
-		{60 * time.Second, 60 * time.Second},
-		{119 * time.Second, 60 * time.Second},
-		{0, 60 * time.Second}, // a clock that was set back
-		{120 * time.Second, 120 * time.Second},
-	} {
-		s, err := v.Session(t.Context(), token, noon.Add(step.at))
+	each(t, func(t *testing.T, b backend) {
+		v := b.withPeople(t)
+		token, err := v.NewSession(t.Context(), "home", ada.ID, noon, time.Hour)
 		must(t, err)
-		if got := s.LastSeen.Sub(noon); got != step.seen {
-			t.Errorf("asked after %v it was last seen after %v; want %v", step.at, got, step.seen)
+		for _, step := range []struct{ at, seen time.Duration }{
+			{59 * time.Second, 0},
+			{60 * time.Second, 60 * time.Second},
+			{119 * time.Second, 60 * time.Second},
+			{0, 60 * time.Second}, // a clock that was set back
+			{120 * time.Second, 120 * time.Second},
+		} {
+			s, err := v.Session(t.Context(), token, noon.Add(step.at))
+			must(t, err)
+			if got := s.LastSeen.Sub(noon); got != step.seen {
+				t.Errorf("asked after %v it was last seen after %v; want %v", step.at, got, step.seen)
+			}
 		}
-	}
+	})
 }
 
 func TestEndedSessionsAreOver(t *testing.T) {
-	v := withPeople(t)
-	begin := func(p vault.Person) string {
-		token, err := v.NewSession(t.Context(), p.Workspace, p.ID, noon, time.Hour)
-		must(t, err)
-		return token
-	}
-	first, second, third := begin(ada), begin(ada), begin(ada)
-	bobs, eves := begin(bob), begin(eve)
-	must(t, v.EndSession(t.Context(), first))
-	must(t, v.EndSession(t.Context(), first))
-	must(t, v.EndSession(t.Context(), "garbage"))
-	_, err := v.Session(t.Context(), first, noon)
-	refused(t, err, "unauthorised")
-	if _, err := v.Session(t.Context(), second, noon); err != nil {
-		t.Errorf("ending one session ended another: %v", err)
-	}
-
-	must(t, v.EndSessionsOf(t.Context(), "home", ada.ID))
-	for _, token := range []string{second, third} {
-		_, err := v.Session(t.Context(), token, noon)
-		refused(t, err, "unauthorised")
-	}
-	for _, token := range []string{bobs, eves} {
-		if _, err := v.Session(t.Context(), token, noon); err != nil {
-			t.Errorf("ending one person's sessions ended another's: %v", err)
+	each(t, func(t *testing.T, b backend) {
+		v := b.withPeople(t)
+		begin := func(p vault.Person) string {
+			token, err := v.NewSession(t.Context(), p.Workspace, p.ID, noon, time.Hour)
+			must(t, err)
+			return token
 		}
-	}
+		first, second, third := begin(ada), begin(ada), begin(ada)
+		bobs, eves := begin(bob), begin(eve)
+		must(t, v.EndSession(t.Context(), first))
+		must(t, v.EndSession(t.Context(), first))
+		must(t, v.EndSession(t.Context(), "garbage"))
+		_, err := v.Session(t.Context(), first, noon)
+		refused(t, err, "unauthorised")
+		if _, err := v.Session(t.Context(), second, noon); err != nil {
+			t.Errorf("ending one session ended another: %v", err)
+		}
+
+		must(t, v.EndSessionsOf(t.Context(), "home", ada.ID))
+		for _, token := range []string{second, third} {
+			_, err := v.Session(t.Context(), token, noon)
+			refused(t, err, "unauthorised")
+		}
+		for _, token := range []string{bobs, eves} {
+			if _, err := v.Session(t.Context(), token, noon); err != nil {
+				t.Errorf("ending one person's sessions ended another's: %v", err)
+			}
+		}
+	})
 }
 
 func TestNobodyHasNoSession(t *testing.T) {
-	v := withPeople(t)
-	_, err := v.NewSession(t.Context(), "away", bob.ID, noon, time.Hour)
-	refused(t, err, "not-found")
-	for _, token := range []string{"", "garbage", strings.Repeat("A", 43), strings.Repeat("A", 1<<20)} {
-		_, err := v.Session(t.Context(), token, noon)
-		refused(t, err, "unauthorised")
-	}
+	each(t, func(t *testing.T, b backend) {
+		v := b.withPeople(t)
+		_, err := v.NewSession(t.Context(), "away", bob.ID, noon, time.Hour)
+		refused(t, err, "not-found")
+		for _, token := range []string{"", "garbage", strings.Repeat("A", 43), strings.Repeat("A", 1<<20)} {
+			_, err := v.Session(t.Context(), token, noon)
+			refused(t, err, "unauthorised")
+		}
+	})
 }

@@ -51,16 +51,6 @@ func open(t testing.TB, path string, options ...vault.Option) *vault.Vault {
 	return v
 }
 
-// withPeople is a new vault with ada, bob and eve in it.
-func withPeople(t testing.TB) *vault.Vault {
-	t.Helper()
-	v := open(t, newPath(t))
-	for _, p := range []vault.Person{ada, bob, eve} {
-		must(t, v.AddPerson(t.Context(), p))
-	}
-	return v
-}
-
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -83,13 +73,15 @@ func (c *clock) set(t time.Time) { c.ms.Store(t.UnixMilli()) }
 func (c *clock) now() time.Time  { return time.UnixMilli(c.ms.Load()).UTC() }
 
 func TestAnotherSecretOpensNothing(t *testing.T) {
-	path := newPath(t)
-	must(t, open(t, path).Close())
-	_, err := vault.Open(t.Context(), path, bytes.Repeat([]byte{8}, vault.SecretSize))
-	if !errors.Is(err, vault.ErrWrongSecret) {
-		t.Errorf("got %v; want ErrWrongSecret", err)
-	}
-	open(t, path)
+	each(t, func(t *testing.T, b backend) {
+		path := b.place(t)
+		must(t, open(t, path).Close())
+		_, err := vault.Open(t.Context(), path, bytes.Repeat([]byte{8}, vault.SecretSize))
+		if !errors.Is(err, vault.ErrWrongSecret) {
+			t.Errorf("got %v; want ErrWrongSecret", err)
+		}
+		open(t, path)
+	})
 }
 
 func TestASecretHas32Bytes(t *testing.T) {
@@ -105,10 +97,47 @@ func TestASecretHas32Bytes(t *testing.T) {
 }
 
 func TestWhatIsNoVaultIsNotOpened(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "people.db")
-	must(t, os.WriteFile(path, bytes.Repeat([]byte("not a database "), 1000), 0o600))
-	if _, err := vault.Open(t.Context(), path, secret); err == nil {
-		t.Error("a text file was opened as a vault")
+	make := func(sql ...string) string {
+		path := filepath.Join(t.TempDir(), "people.db")
+		db := raw(t, "sqlite", path)
+		for _, s := range sql {
+			_, err := db.ExecContext(t.Context(), s)
+			must(t, err)
+		}
+		must(t, db.Close())
+		return path
+	}
+	text := filepath.Join(t.TempDir(), "people.db")
+	must(t, os.WriteFile(text, bytes.Repeat([]byte("not a database "), 1000), 0o600))
+	newer := newPath(t)
+	must(t, open(t, newer).Close())
+	_, err := raw(t, "sqlite", newer).ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)`)
+	must(t, err)
+	for _, c := range []struct {
+		what, path string
+		want       error
+	}{
+		{"a text file", text, vault.ErrForeign},
+		{"another database", make(`CREATE TABLE events (id)`, `CREATE TABLE goose_db_version (version_id)`), vault.ErrForeign},
+		{"another's vault", make(`CREATE TABLE vault (gold)`), vault.ErrForeign},
+		{"a newer vault", newer, vault.ErrNewer},
+	} {
+		before, err := os.ReadFile(c.path)
+		must(t, err)
+		if _, err := vault.Open(t.Context(), c.path, secret); !errors.Is(err, c.want) {
+			t.Errorf("opening %s gives %v; want %v", c.what, err, c.want)
+		}
+		if after, err := os.ReadFile(c.path); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("%s was changed (%v)", c.what, err)
+		}
+	}
+}
+
+func TestAPathMayBeSpelledAsAURL(t *testing.T) {
+	path := newPath(t)
+	must(t, open(t, "sqlite:"+path).AddPerson(t.Context(), ada))
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -148,36 +177,42 @@ func TestAPathMayHoldAnyCharacter(t *testing.T) {
 }
 
 func TestAVaultIsTheSameAfterReopening(t *testing.T) {
-	path := newPath(t)
-	v := open(t, path)
-	must(t, v.AddPerson(t.Context(), ada))
-	must(t, v.SetPassword(t.Context(), "home", ada.ID, password))
-	sealed, err := v.Seal(t.Context(), "home", ada.ID, "because")
-	must(t, err)
-	must(t, v.Close())
+	each(t, func(t *testing.T, b backend) {
+		path := b.place(t)
+		v := open(t, path)
+		must(t, v.AddPerson(t.Context(), ada))
+		must(t, v.SetPassword(t.Context(), "home", ada.ID, password))
+		sealed, err := v.Seal(t.Context(), "home", ada.ID, "because")
+		must(t, err)
+		must(t, v.Close())
 
-	v = open(t, path)
-	if p, err := v.SignIn(t.Context(), ada.Email, password); err != nil || p != ada {
-		t.Errorf("signing in gives %v, %v", p, err)
-	}
-	if text, err := v.Unseal(t.Context(), "home", sealed); err != nil || text != "because" {
-		t.Errorf("unsealing gives %q, %v", text, err)
-	}
+		v = open(t, path)
+		if p, err := v.SignIn(t.Context(), ada.Email, password); err != nil || p != ada {
+			t.Errorf("signing in gives %v, %v", p, err)
+		}
+		if text, err := v.Unseal(t.Context(), "home", sealed); err != nil || text != "because" {
+			t.Errorf("unsealing gives %q, %v", text, err)
+		}
+	})
 }
 
 func TestClosingTwiceIsFine(t *testing.T) {
-	v := open(t, newPath(t))
-	must(t, v.Close())
-	must(t, v.Close())
+	each(t, func(t *testing.T, b backend) {
+		v := open(t, b.place(t))
+		must(t, v.Close())
+		must(t, v.Close())
+	})
 }
 
 func TestACancelledCallChangesNothing(t *testing.T) {
-	v := open(t, newPath(t))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := v.AddPerson(ctx, ada); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v; want context.Canceled", err)
-	}
-	_, err := v.Person(t.Context(), "home", ada.ID)
-	refused(t, err, "not-found")
+	each(t, func(t *testing.T, b backend) {
+		v := open(t, b.place(t))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := v.AddPerson(ctx, ada); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v; want context.Canceled", err)
+		}
+		_, err := v.Person(t.Context(), "home", ada.ID)
+		refused(t, err, "not-found")
+	})
 }
