@@ -3,7 +3,9 @@ package committer
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	"assent/commands"
 	"assent/commands/eventlog/chain"
@@ -40,20 +42,30 @@ func (r *request) last() (commands.Receipt, error) {
 	}
 }
 
+// told says that a request was answered before its commit.
+func (r *request) told() bool {
+	select {
+	case <-r.answered:
+		return true
+	default:
+		return false
+	}
+}
+
 // commit answers every request. What the database refuses is tried again one
 // by one, so that an append it cannot take fails alone.
-func (c *Committer) commit(requests []*request) {
-	err := c.try(requests)
-	if errors.Is(err, ErrRefused) && len(requests) > 1 {
-		for _, r := range requests {
-			c.commit([]*request{r})
+func (c *Committer) commit(b *batch) {
+	err := c.try(b)
+	if errors.Is(err, ErrRefused) && len(b.requests) > 1 {
+		for _, r := range b.requests {
+			c.commit(&batch{requests: []*request{r}})
 		}
 		return
 	}
 	if errors.Is(err, ErrRefused) {
 		err = fmt.Errorf("%w: %w", commands.ErrUnavailable, err)
 	}
-	for _, r := range requests {
+	for _, r := range b.requests {
 		if err != nil {
 			// An answer may rest on a request before it in the same commit,
 			// so none counts unless the commit does.
@@ -65,10 +77,10 @@ func (c *Committer) commit(requests []*request) {
 
 // try takes requests through one commit, or two where the log has moved on: the
 // second holds its end.
-func (c *Committer) try(requests []*request) error {
-	err := c.once(requests)
+func (c *Committer) try(b *batch) error {
+	err := c.once(b)
 	if errors.Is(err, ErrMoved) {
-		err = c.once(requests)
+		err = c.once(b)
 	}
 	if errors.Is(err, ErrMoved) {
 		return fmt.Errorf("%w: %w", commands.ErrBusy, err)
@@ -76,64 +88,74 @@ func (c *Committer) try(requests []*request) error {
 	return err
 }
 
-func (c *Committer) once(requests []*request) error {
-	head, err := c.backend.Begin(streams(requests))
+func (c *Committer) once(b *batch) error {
+	head, err := c.backend.Begin(b.streams())
 	if err != nil {
 		return err
 	}
-	appends, head, err := c.check(requests, head)
+	d := &draft{
+		view: &view{c.backend, &c.recent, make(map[string][]chain.Row)},
+		now:  c.clock(),
+		head: head,
+	}
+	for _, r := range b.requests {
+		if err = d.take(r); err != nil {
+			break
+		}
+	}
+	if err == nil && c.ahead {
+		err = c.tellAhead(b, d)
+	}
 	if err != nil {
 		c.backend.Abandon()
 		return err
 	}
-	if err := c.backend.Commit(appends, head); err != nil {
+	if err := c.backend.Commit(d.appends, d.head); err != nil {
 		return err
 	}
-	c.moved(head)
+	for _, a := range d.appends {
+		for _, w := range a.Writes {
+			c.recent.add(w.Name, w.Rows)
+		}
+	}
+	c.moved(d.head)
 	return nil
 }
 
-// streams are the names of all streams that requests write to or check.
-func streams(requests []*request) []string {
-	var names []string
-	for _, r := range requests {
-		for _, w := range r.append.Writes {
-			names = append(names, w.Name)
-		}
-	}
-	return names
+// draft is what a commit is about to write.
+type draft struct {
+	view    *view
+	now     time.Time
+	appends []*admit.Append
+	head    commands.Head // after them
 }
 
-// check decides what becomes of every request after a head, and gives those
-// that are to be written and the head that follows. The error is the view's.
-func (c *Committer) check(requests []*request, head commands.Head) ([]*admit.Append, commands.Head, error) {
-	view := &view{c.backend, make(map[string][]chain.Row)}
-	now := c.clock()
-	var appends []*admit.Append
-	for _, r := range requests {
-		r.receipt, r.err = commands.Receipt{}, nil
-		answer, err := r.append.Admit(view)
-		if err != nil {
-			return nil, head, err
-		}
-		if answer != nil {
-			r.receipt, r.err = answer.Receipt, answer.Err
-			continue
-		}
-		head = r.append.Stamp(head, now)
-		r.receipt = commands.Receipt{Position: head.Position, At: head.At}
-		if r.append.Events > 0 {
-			appends = append(appends, r.append)
-			view.add(r.append)
-		}
+// take decides what becomes of a request after what is there already. The
+// error is the view's.
+func (d *draft) take(r *request) error {
+	r.receipt, r.err = commands.Receipt{}, nil
+	answer, err := r.append.Admit(d.view)
+	if err != nil {
+		return err
 	}
-	return appends, head, nil
+	if answer != nil {
+		r.receipt, r.err = answer.Receipt, answer.Err
+		return nil
+	}
+	d.head = r.append.Stamp(d.head, d.now)
+	r.receipt = commands.Receipt{Position: d.head.Position, At: d.head.At}
+	if r.append.Events > 0 {
+		d.appends = append(d.appends, r.append)
+		d.view.add(r.append)
+	}
+	return nil
 }
 
 // view is the log with what this commit is about to write.
 type view struct {
 	admit.View
-	rows map[string][]chain.Row // to be written, by stream
+	recent *recent
+	rows   map[string][]chain.Row // to be written, by stream
 }
 
 func (v *view) add(a *admit.Append) {
@@ -159,10 +181,17 @@ func (v *view) Rows(stream string, after domain.Version, limit int) ([]chain.Row
 		return nil, err
 	}
 	var rows []chain.Row
-	if after < stored { // those who lose to a write of this commit need not ask the database
-		if rows, err = v.View.Rows(stream, after, limit); err != nil {
-			return nil, err
+	if after < stored { // those who lose to a write of this commit or the last need not ask the database
+		known, ok := v.recent.find(stream, after, stored)
+		if !ok {
+			// Where another instance has been faster, more than one will ask.
+			missed := min(int(stored-after), recentMissed)
+			if known, err = v.View.Rows(stream, after, max(limit, missed)); err != nil {
+				return nil, err
+			}
+			v.recent.add(stream, known)
 		}
+		rows = slices.Clip(known[:min(len(known), limit)])
 	}
 	for _, r := range v.rows[stream] {
 		if r.Version > after && len(rows) < limit {

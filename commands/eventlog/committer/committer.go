@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"assent/commands"
@@ -69,26 +70,50 @@ type Committer struct {
 	clock   func() time.Time
 	moved   func(commands.Head)
 	queue   chan *request
+	wake    chan struct{} // that there is something in the queue
 	room    time.Duration
 	quit    chan struct{} // closed once Close has begun
 	done    chan struct{} // closed once nothing is committed any more
 	close   func() error
 
-	usual time.Duration // what a commit takes
-	last  int           // appends in the last commit
+	turn   sync.Mutex    // of whoever commits, and what follows
+	usual  time.Duration // what a commit takes
+	last   atomic.Int32  // appends in the last commit; anybody may look
+	held   []*request    // taken from the queue, for the next commit
+	recent recent
+
+	ahead    bool
+	comeback time.Duration                 // how long one who was told ahead is waited for
+	settling atomic.Pointer[chan struct{}] // closed once what was told ahead is durable, or is not
 }
 
+// Option is a setting of New.
+type Option func(*Committer)
+
+// Ahead lets those who lose a stream to one another share a commit, too: a
+// conflict with an append of the commit that is being put together is told
+// before that commit is durable, to one after another, so that each can come
+// back into the same commit. Where the commit then fails, the conflict was told
+// in vain, and trying again tells. Whoever asks for it has to let reads wait
+// for Settle: what a conflict was about is then there to be read.
+func Ahead() Option { return func(c *Committer) { c.ahead, c.comeback = true, comeback } }
+
 // New starts a committer. Recorded-at comes from clock. Moved hears where the
-// log ends after every commit, before anyone is answered.
-func New(backend Backend, clock func() time.Time, moved func(commands.Head)) *Committer {
+// log ends after every commit, before anyone whose events it wrote is answered.
+func New(backend Backend, clock func() time.Time, moved func(commands.Head), options ...Option) *Committer {
 	c := &Committer{
 		backend: backend, clock: clock, moved: moved,
-		queue: make(chan *request, queueLength), room: patience,
+		queue: make(chan *request, queueLength), wake: make(chan struct{}, 1), room: patience,
 		quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	for _, o := range options {
+		o(c)
 	}
 	c.close = sync.OnceValue(func() error {
 		close(c.quit)
 		<-c.done
+		c.turn.Lock() // a lone append may still be under way
+		defer c.turn.Unlock()
 		return backend.Close()
 	})
 	go c.run()
@@ -111,8 +136,15 @@ func (c *Committer) Append(ctx context.Context, a *admit.Append) (commands.Recei
 		return commands.Receipt{}, err
 	}
 	r := &request{append: a, answered: make(chan struct{})}
+	if c.alone(r) {
+		return r.receipt, r.err
+	}
 	if err := c.enqueue(ctx, r); err != nil {
 		return commands.Receipt{}, err
+	}
+	select {
+	case c.wake <- struct{}{}:
+	default: // it was said, and not heard yet
 	}
 	select {
 	case <-r.answered:
@@ -151,34 +183,78 @@ func (c *Committer) enqueue(ctx context.Context, r *request) error {
 // Close answers what is queued, then lets go of the backend.
 func (c *Committer) Close() error { return c.close() }
 
-func (c *Committer) run() {
-	defer close(c.done)
-	for {
-		var first *request
-		select {
-		case first = <-c.queue:
-		case <-c.quit:
-			select {
-			case first = <-c.queue:
-			default:
-				return
-			}
-		}
-		batch := c.gather(first)
-		if len(batch) == 0 {
-			continue
-		}
-		start := time.Now()
-		c.commit(batch)
-		c.last = len(batch)
-		c.usual += (time.Since(start) - c.usual) / 8
+// Settle waits until what conflicts were told about is durable, or is not.
+func (c *Committer) Settle(ctx context.Context) error {
+	settling := c.settling.Load()
+	if settling == nil {
+		return nil
+	}
+	select {
+	case <-*settling:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
+// alone commits a request in its caller's own time where nobody else is about:
+// handing it over would take longer than all the rest that is not the
+// database's.
+func (c *Committer) alone(r *request) bool {
+	if len(c.queue) > 0 || c.last.Load() > 1 || !c.turn.TryLock() {
+		return false
+	}
+	defer c.turn.Unlock()
+	select {
+	case <-c.quit:
+		return false
+	default:
+	}
+	if len(c.held) > 0 {
+		return false
+	}
+	b := new(batch)
+	b.add(r)
+	c.handle(b)
+	return true
+}
+
+func (c *Committer) run() {
+	defer close(c.done)
+	for closing := false; !closing; {
+		select {
+		case <-c.wake:
+		case <-c.quit:
+			closing = true
+		}
+		c.turn.Lock()
+		for len(c.held)+len(c.queue) > 0 {
+			b := new(batch)
+			for len(c.held) > 0 && !b.full() {
+				b.add(c.held[0])
+				c.held = c.held[1:]
+			}
+			if c.gather(b); len(b.requests) > 0 {
+				c.handle(b)
+			}
+		}
+		c.turn.Unlock()
+	}
+}
+
+// handle commits a batch and learns from it.
+func (c *Committer) handle(b *batch) {
+	start := time.Now()
+	c.commit(b)
+	if settling := c.settling.Swap(nil); settling != nil {
+		close(*settling)
+	}
+	c.last.Store(int32(len(b.requests)))
+	c.usual += (time.Since(start) - c.usual) / 8
+}
+
 // gather takes what is queued, and waits a little for more where that pays.
-func (c *Committer) gather(first *request) []*request {
-	b := batch{}
-	b.add(first)
+func (c *Committer) gather(b *batch) {
 	for !b.full() {
 		select {
 		case r := <-c.queue:
@@ -188,8 +264,8 @@ func (c *Committer) gather(first *request) []*request {
 		}
 		break
 	}
-	if c.last < gatherFrom {
-		return b.requests
+	if c.last.Load() < gatherFrom {
+		return
 	}
 	window := time.NewTimer(min(c.usual/10, gatherLimit))
 	defer window.Stop()
@@ -198,10 +274,9 @@ func (c *Committer) gather(first *request) []*request {
 		case r := <-c.queue:
 			b.add(r)
 		case <-window.C:
-			return b.requests
+			return
 		}
 	}
-	return b.requests
 }
 
 // batch is what one commit takes.
@@ -210,10 +285,10 @@ type batch struct {
 	bytes    int
 }
 
-// add takes a request whose caller still waits.
-func (b *batch) add(r *request) {
+// add takes a request, if its caller still waits.
+func (b *batch) add(r *request) bool {
 	if !r.take() {
-		return
+		return false
 	}
 	b.requests = append(b.requests, r)
 	for _, w := range r.append.Writes {
@@ -221,9 +296,21 @@ func (b *batch) add(r *request) {
 			b.bytes += len(row.Text) + len(row.Data)
 		}
 	}
+	return true
 }
 
 // full leaves room for one more append of any size.
 func (b *batch) full() bool {
 	return len(b.requests) >= batchAppends || b.bytes > batchBytes-commands.MaxAppend
+}
+
+// streams are the names of all streams that requests write to or check.
+func (b *batch) streams() []string {
+	var names []string
+	for _, r := range b.requests {
+		for _, w := range r.append.Writes {
+			names = append(names, w.Name)
+		}
+	}
+	return names
 }

@@ -27,6 +27,7 @@ type shelf struct {
 	begun   chan struct{} // told of every Begin, unless nil
 	refuse  domain.ID     // of an event it does not take
 	doubt   bool          // commits, and says that it does not know
+	durable chan struct{} // Commit waits until it is closed, unless nil
 
 	mu      sync.Mutex
 	head    commands.Head
@@ -64,6 +65,9 @@ func (s *shelf) Rows(stream string, after domain.Version, limit int) (found []ch
 }
 
 func (s *shelf) Commit(appends []*admit.Append, head commands.Head) error {
+	if s.durable != nil && len(appends) > 1 {
+		<-s.durable
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.others) > 0 {

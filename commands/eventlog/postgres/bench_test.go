@@ -1,11 +1,13 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"sync"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,127 +15,313 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"assent/commands"
-	"assent/commands/eventlog/logtest"
+	"assent/commands/eventlog/chain"
+	"assent/commands/eventlog/internal/admit"
+	"assent/commands/eventlog/postgres/pgtest"
 	"assent/domain"
 )
 
-// payload is data as an article's usual change has it: some 420 bytes, beside
-// some 280 of envelope.
-var payload = []byte(`{"title": "` + strings.Repeat("word ", 80) + `"}`)
+const crowd = 64 // writers at once
 
-// one is an append of one event to a stream of 100 at most.
-func one(name string, i int) commands.Write {
-	w := logtest.To(fmt.Sprintf("%s_%07d", name, i/100), domain.Version(i%100), fmt.Sprintf("%s%026d", name, i))
-	w.Events[0].Data = payload
-	return w
-}
-
-// p50 reports the median of what b.Loop took each time.
-func p50(b *testing.B, once func(i int)) {
-	var took []time.Duration
-	for i := 0; b.Loop(); i++ {
-		start := time.Now()
-		once(i)
-		took = append(took, time.Since(start))
-	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
-}
-
-// BenchmarkAppend is a lone append, durable when it is answered. Its p50 is to
-// be held against that of BenchmarkRawCommit in the same run.
-func BenchmarkAppend(b *testing.B) {
-	l := openAt(b, schema(b), time.Now)
-	p50(b, func(i int) {
-		if _, err := l.Append(b.Context(), one("article", i)); err != nil {
-			b.Fatal(err)
+// BenchmarkLone is an append with nobody beside it, against what it cannot do
+// without: one statement that writes the same event and the head's row.
+func BenchmarkLone(b *testing.B) {
+	g := readGoldens(b)
+	pairs(b, "lone/raw", atMost(1.1, 1.1), func() float64 {
+		l, c := openAt(b, made(b), time.Now), bare(b)
+		rows := rowsOfGoldens(b, g, 4096)
+		// In turns, so that whatever else goes on slows both alike.
+		var ours, raw []time.Duration
+		for part := range 10 {
+			_, took := load(b, 1, 100*time.Millisecond, func(_, i int) error {
+				_, err := l.Append(b.Context(), g.one(part, i))
+				return err
+			})
+			ours = append(ours, took...)
+			_, took = load(b, 1, 100*time.Millisecond, func(int, int) error {
+				return c.write(b.Context(), rows, 1)
+			})
+			raw = append(raw, took...)
 		}
+		b.Logf("lone p50 %v, raw two-row commit p50 %v", median(ours), median(raw))
+		return float64(median(ours)) / float64(median(raw))
 	})
 }
 
-// BenchmarkRawCommit is what no lone append can do without: one statement that
-// writes the event and the head's row, checks nothing and hashes nothing.
-func BenchmarkRawCommit(b *testing.B) {
-	where := schema(b)
+// BenchmarkCrowd is 64 writers, each with streams of its own, against the same
+// rows, as many a commit, unnested by one connection.
+func BenchmarkCrowd(b *testing.B) {
+	g := readGoldens(b)
+	var tails []float64
+	pairs(b, "crowd/raw", atLeast(0.80, 0.60), func() float64 {
+		l, c := openAt(b, made(b), time.Now), bare(b)
+		ours, took := load(b, crowd, time.Second, appendOwn(b, l, g))
+		tails = append(tails, float64(quantile(took, 0.99))/float64(median(took)))
+		rows := rowsOfGoldens(b, g, 1<<16)
+		began := time.Now()
+		commits, _ := load(b, 1, time.Second, func(int, int) error { return c.write(b.Context(), rows, crowd) })
+		b.Logf("64 writers %.0f/s (p50 %v, p99 %v), raw %.0f/s in %v", ours, median(took), quantile(took, 0.99), commits*crowd, time.Since(began))
+		return ours / (commits * crowd)
+	})
+	atMost(3, 6).report(b, "crowd-p99/p50", median(tails))
+}
+
+// BenchmarkHot is 64 writers who all want one stream, each taking the version
+// that its conflict names, against the same writers with streams of their own.
+func BenchmarkHot(b *testing.B) {
+	g := readGoldens(b)
+	pairs(b, "hot/spread", atLeast(0.8, 0.5), func() float64 {
+		l := openAt(b, made(b), time.Now)
+		spread, _ := load(b, crowd, time.Second, appendOwn(b, l, g))
+		var conflicts atomic.Int64
+		at := make([]domain.Version, crowd)
+		hot, _ := load(b, crowd, time.Second, func(w, i int) error {
+			write := g.one(w, i)
+			write.Stream.ID = "hot"
+			for {
+				write.Expect = at[w]
+				_, err := l.Append(b.Context(), write)
+				lost, moved := errors.AsType[*commands.Conflict](err)
+				if !moved {
+					at[w]++
+					return err
+				}
+				at[w] = lost.Actual
+				conflicts.Add(1)
+			}
+		})
+		b.Logf("64 streams %.0f/s, one stream %.0f/s, %d conflicts", spread, hot, conflicts.Load())
+		return hot / spread
+	})
+}
+
+// BenchmarkHotRead is 64 writers who all want one stream, each reading where it
+// is before it tries again, as a decision does. What is read is durable, so at
+// most one append a commit gets through.
+func BenchmarkHotRead(b *testing.B) {
+	g := readGoldens(b)
+	pairs(b, "hot-read/lone", atLeast(0.3, 0.1), func() float64 {
+		l := openAt(b, made(b), time.Now)
+		lone, _ := load(b, 1, time.Second, appendOwn(b, l, g))
+		at := make([]domain.Version, crowd)
+		hot, _ := load(b, crowd, time.Second, func(w, i int) error {
+			write := g.one(w, i)
+			write.Stream.ID = "hot"
+			for {
+				recs, err := l.ReadStream(b.Context(), write.Stream, at[w])
+				if err != nil {
+					return err
+				}
+				if n := len(recs); n > 0 {
+					at[w] = recs[n-1].Version
+				}
+				write.Expect = at[w]
+				if _, err = l.Append(b.Context(), write); err == nil {
+					return nil
+				}
+				if _, moved := errors.AsType[*commands.Conflict](err); !moved {
+					return err
+				}
+			}
+		})
+		b.Logf("lone %.0f/s, one stream read by 64 writers %.0f/s", lone, hot)
+		return hot / lone
+	})
+}
+
+// BenchmarkInstances is 64 writers shared by two processes, against all of them
+// in one; and the same where all want the same stream.
+func BenchmarkInstances(b *testing.B) {
+	var storms []float64
+	pairs(b, "two/one", atLeast(0.8, 0.6), func() float64 {
+		one, two := instances(b, made(b), 1, "own"), instances(b, made(b), 2, "own")
+		stormOne, stormTwo := instances(b, made(b), 1, "hot"), instances(b, made(b), 2, "hot")
+		storms = append(storms, stormTwo/stormOne)
+		b.Logf("one process %.0f/s, two %.0f/s; in a storm %.0f/s, %.0f/s", one, two, stormOne, stormTwo)
+		return two / one
+	})
+	atLeast(0.8, 0.6).report(b, "storm-two/one", median(storms))
+}
+
+// BenchmarkSlowDisk is 64 writers against one, with a millisecond more for
+// every time that the server writes to its disk.
+func BenchmarkSlowDisk(b *testing.B) {
+	g := readGoldens(b)
+	lib := slowsync(b)
+	pairs(b, "slow-64/1", atLeast(35, 18), func() float64 {
+		b.Setenv("LD_PRELOAD", lib)
+		cluster := pgtest.Start(b)
+		if err := os.Unsetenv("LD_PRELOAD"); err != nil {
+			b.Fatal(err)
+		}
+		l := openAt(b, cluster.Database(b), time.Now)
+		one, _ := load(b, 1, time.Second, appendOwn(b, l, g))
+		many, took := load(b, crowd, time.Second, func(w, i int) error { return appendOwn(b, l, g)(w+1, i) })
+		b.Logf("one writer %.0f/s, 64 writers %.0f/s (p50 %v)", one, many, median(took))
+		return many / one
+	})
+}
+
+// BenchmarkScan reads a whole log, in the bytes stored, against COPY.
+func BenchmarkScan(b *testing.B) {
+	const events = 100_000
+	g := readGoldens(b)
+	l := filled(b, g, events)
+	c, err := pgx.ConnectConfig(b.Context(), l.config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	pairs(b, "scan/COPY", atLeast(0.90, 0.70), func() float64 {
+		began := time.Now()
+		for at := domain.Position(0); at < events; {
+			rows, err := allRows(b.Context(), l.reads, at, 1000)
+			if err != nil || len(rows) == 0 {
+				b.Fatal(len(rows), err)
+			}
+			at = rows[len(rows)-1].Position
+		}
+		ours := events / time.Since(began).Seconds()
+		began = time.Now()
+		if _, err := c.PgConn().CopyTo(b.Context(), io.Discard, "COPY events TO STDOUT (FORMAT binary)"); err != nil {
+			b.Fatal(err)
+		}
+		bare := events / time.Since(began).Seconds()
+		b.Logf("scan %.0f/s, COPY %.0f/s", ours, bare)
+		return ours / bare
+	})
+}
+
+// BenchmarkVerify checks a whole log, hashes included.
+func BenchmarkVerify(b *testing.B) {
+	const events = 20_000
+	l := filled(b, readGoldens(b), events)
+	for b.Loop() {
+		if err := l.Verify(b.Context(), nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(events*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// appendOwn appends to streams of the writer's own.
+func appendOwn(b testing.TB, l commands.Log, g goldens) func(writer, i int) error {
+	return func(w, i int) error {
+		_, err := l.Append(b.Context(), g.one(w, i))
+		return err
+	}
+}
+
+// filled is a log of so many events, in streams of 100.
+func filled(b *testing.B, g goldens, events int) *Log {
+	b.Helper()
+	l := openAt(b, made(b), time.Now)
+	for i := 0; i < events; i += perStream {
+		w := g.one(0, i)
+		for j := 1; j < perStream; j++ {
+			w.Events = append(w.Events, g.one(0, i+j).Events...)
+		}
+		if _, err := l.Append(b.Context(), w); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return l
+}
+
+// raw writes the rows of a log without asking anything: nothing is checked,
+// and nothing hashed.
+type raw struct {
+	*pgx.Conn
+	at int64
+}
+
+func bare(b *testing.B) *raw {
+	b.Helper()
+	where := made(b)
 	openAt(b, where, time.Now)
 	c, err := pgx.Connect(b.Context(), where)
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer c.Close(b.Context())
-	envelope, link := make([]byte, 280), make([]byte, 32)
-	p50(b, func(i int) {
-		_, err := c.Exec(b.Context(), `WITH head AS (UPDATE head SET position = $1)
-			INSERT INTO events VALUES ($1, $2, $3, $4, 'article.updated', 1, 0, $5, $6, $7)`,
-			int64(i+1), int64(i/100), int64(i%100), fmt.Appendf(nil, "ev_%026d", i), envelope, payload, link)
+	b.Cleanup(func() { _ = c.Close(context.Background()) })
+	if _, err := c.Exec(b.Context(), "SET plan_cache_mode = force_generic_plan"); err != nil {
+		b.Fatal(err)
+	}
+	return &raw{Conn: c}
+}
+
+// write commits the next n of the rows and the head's row with one statement.
+func (c *raw) write(ctx context.Context, rows []chain.Row, n int) error {
+	head := c.at + int64(n)
+	if n == 1 {
+		r := &rows[c.at%int64(len(rows))]
+		c.at++
+		_, err := c.Exec(ctx, `WITH head AS (UPDATE head SET position = $1)
+			INSERT INTO events VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			c.at, c.at/perStream, c.at%perStream, []byte(r.ID), r.Word, int64(r.Revision), int64(0), r.Text, []byte(r.Data), r.Link[:])
+		return err
+	}
+	cols := new(columns)
+	for range n {
+		r := rows[c.at%int64(len(rows))]
+		c.at++
+		r.Position, r.Version = domain.Position(c.at), domain.Version(c.at%perStream)
+		cols.add(c.at/perStream, &r)
+	}
+	_, err := c.Exec(ctx, `WITH head AS (UPDATE head SET position = $1)
+		INSERT INTO events SELECT * FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::text[], $7::bigint[], $8::bigint[], $9::bytea[], $10::bytea[], $11::bytea[])`,
+		head, cols.position, cols.stream, cols.version, cols.id, cols.word, cols.revision, cols.recorded, cols.envelope, cols.data, cols.link)
+	return err
+}
+
+// rowsOfGoldens are n rows in the bytes that a log keeps.
+func rowsOfGoldens(b *testing.B, g goldens, n int) []chain.Row {
+	b.Helper()
+	rows := make([]chain.Row, 0, n)
+	for i := range n {
+		a, err := admit.Encode([]commands.Write{g.one(0, i)})
 		if err != nil {
 			b.Fatal(err)
 		}
-	})
+		rows = append(rows, a.Writes[0].Rows...)
+	}
+	return rows
 }
 
-// crowd is 64 writers on so many instances of one log, each with streams of
-// its own.
-func crowd(b *testing.B, instances int) {
-	const writers = 64
-	where := schema(b)
-	logs := make([]*Log, instances)
-	for i := range logs {
-		logs[i] = openAt(b, where, time.Now)
+// slowsync makes every fsync of whoever it is preloaded to take a millisecond
+// longer.
+func slowsync(b *testing.B) string {
+	b.Helper()
+	dir, err := os.MkdirTemp("", "slowsync") // b.TempDir is for this user only, and the server is another's
+	if err != nil {
+		b.Fatal(err)
 	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	b.ResetTimer()
-	for w := range writers {
-		wg.Go(func() {
-			for i := 0; next.Add(1) <= int64(b.N); i++ {
-				if _, err := logs[w%instances].Append(b.Context(), one(fmt.Sprintf("w%d", w), i)); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
+	b.Cleanup(func() { os.RemoveAll(dir) })
+	lib := filepath.Join(dir, "slowsync.so")
+	if out, err := exec.CommandContext(b.Context(), "cc", "-O2", "-shared", "-fPIC", "testdata/slowsync.c", "-o", lib, "-ldl").CombinedOutput(); err != nil {
+		b.Skipf("needs a C compiler: %v %s", err, out)
 	}
-	wg.Wait()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
+	if err := os.Chmod(dir, 0o755); err != nil {
+		b.Fatal(err)
+	}
+	return lib
 }
 
-func BenchmarkAppend64Writers(b *testing.B) { crowd(b, 1) }
-
-// BenchmarkAppend64WritersOfTwoInstances shares the writers among instances
-// that do not know of each other. It is to be held against one instance.
-func BenchmarkAppend64WritersOfTwoInstances(b *testing.B) { crowd(b, 2) }
-
-// BenchmarkHotStream is 64 writers of one stream, each taking the version that
-// its conflict names.
-func BenchmarkHotStream(b *testing.B) {
-	const writers = 64
-	l := openAt(b, schema(b), time.Now)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	b.ResetTimer()
-	for w := range writers {
-		wg.Go(func() {
-			at := domain.Version(0)
-			for i := 0; next.Add(1) <= int64(b.N); {
-				write := logtest.To("hot", at, fmt.Sprintf("w%d-%d", w, i))
-				write.Events[0].Data = payload
-				_, err := l.Append(b.Context(), write)
-				var c *commands.Conflict
-				switch {
-				case errors.As(err, &c):
-					at = c.Actual
-					next.Add(-1)
-				case err != nil:
-					b.Error(err)
-					return
-				default:
-					at++
-					i++
-				}
-			}
-		})
+// instances is how much so many processes append to one log together, with 64
+// writers among them.
+func instances(b *testing.B, where string, n int, streams string) (perSecond float64) {
+	b.Helper()
+	var all []*child
+	for range n {
+		all = append(all, spawn(b, where, fmt.Sprintf("%s %d", streams, crowd/n)))
 	}
-	wg.Wait()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
+	began := time.Now()
+	appended := 0
+	for _, c := range all {
+		c.start(b)
+	}
+	for _, c := range all {
+		appended += c.counted(b)
+	}
+	return float64(appended) / time.Since(began).Seconds()
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,10 +27,15 @@ const (
 )
 
 // configure reads the URL and adds what all connections have in common.
-func configure(url string, set settings) (*pgxpool.Config, error) {
-	config, err := pgxpool.ParseConfig(url)
+func configure(where string, set settings) (*pgxpool.Config, error) {
+	if strings.Contains(where, "://") {
+		if _, err := url.Parse(where); err != nil {
+			return nil, ErrURL // what is wrong may be in the password: it is not repeated
+		}
+	}
+	config, err := pgxpool.ParseConfig(where)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (%w)", ErrURL, err)
 	}
 	if config.MaxConns < readers {
 		config.MaxConns = readers
@@ -62,7 +69,7 @@ func restrict(ctx context.Context, c *pgx.Conn) error {
 				PERFORM set_config('synchronous_commit', 'on', false);
 			END IF;
 			IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'assent_log_writer' AND pg_has_role(oid, 'MEMBER'))
-				AND has_table_privilege('assent_log_writer', 'head', 'UPDATE') THEN
+				AND to_regclass('head') IS NOT NULL AND has_table_privilege('assent_log_writer', 'head', 'UPDATE') THEN
 				PERFORM set_config('search_path', quote_ident(current_schema()), false);
 				PERFORM set_config('role', 'assent_log_writer', false);
 			END IF;

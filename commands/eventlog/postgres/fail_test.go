@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"assent/commands"
 	"assent/commands/eventlog/chain"
 	"assent/commands/eventlog/logtest"
+	"assent/commands/eventlog/postgres/pgtest"
 	"assent/domain"
 	"assent/migrations"
 )
@@ -31,10 +31,7 @@ func inTime(t *testing.T, do func() error) error {
 // roaded is a log that is reached by a road.
 func roaded(t *testing.T) (*logtest.Log, *road) {
 	t.Helper()
-	if os.Getenv(existing) != "" {
-		t.Skip("needs the socket of a cluster of its own")
-	}
-	r, where := newRoad(t, schema(t))
+	r, where := newRoad(t, made(t))
 	return logtest.NewLog(t, func(t *testing.T, clock func() time.Time) commands.Log {
 		return openAt(t, where, clock, AnswerWithin(time.Second))
 	}), r
@@ -84,7 +81,7 @@ func TestAnAppendWhoseAnswerIsLostIsUnknownAndAskingAgainTells(t *testing.T) {
 }
 
 func TestALogHeldByAnotherIsBusyAndReadsGoOn(t *testing.T) {
-	where := schema(t)
+	where := made(t)
 	log := logtest.NewLog(t, func(t *testing.T, clock func() time.Time) commands.Log {
 		return openAt(t, where, clock, BusyFor(10*time.Millisecond))
 	})
@@ -120,7 +117,7 @@ func TestAWriterStopsWhenWhatWasCommittedIsGone(t *testing.T) {
 	log, l := fresh(t)
 	log.Must(logtest.To("a", 0, "a1"))
 	log.Must(logtest.To("a", 1, "a2"))
-	script(t, l.config.ConnString(), `ALTER TABLE events DISABLE TRIGGER USER; DELETE FROM events WHERE position = 2;
+	pgtest.Exec(t, l.config.ConnString(), `ALTER TABLE events DISABLE TRIGGER USER; DELETE FROM events WHERE position = 2;
 		UPDATE head SET position = 1, chain = (SELECT link FROM events WHERE position = 1)`)
 	for range 2 {
 		_, err := log.Append(t.Context(), logtest.To("a", 1, "x1"))
@@ -153,7 +150,7 @@ func TestVerifyNamesTheFirstWrongPosition(t *testing.T) {
 			log.Must(logtest.To("a", 0, "a1", "a2"), logtest.To("b", 0, "b1"))
 			log.Must(logtest.To("a", 2, "a3"))
 			verified(t, l)
-			script(t, l.config.ConnString(), "ALTER TABLE events DISABLE TRIGGER USER; ALTER TABLE streams DISABLE TRIGGER USER; "+c.tamper)
+			pgtest.Exec(t, l.config.ConnString(), "ALTER TABLE events DISABLE TRIGGER USER; ALTER TABLE streams DISABLE TRIGGER USER; "+c.tamper)
 			err := l.Verify(t.Context(), nil)
 			var broken *chain.Broken
 			if !errors.As(err, &broken) || broken.Position != c.want {
@@ -201,19 +198,19 @@ func TestPeopleCanReadTheLog(t *testing.T) {
 func TestWhatIsNoLogIsNotOpenedAndLeftAsItIs(t *testing.T) {
 	newer := schema(t)
 	openAt(t, newer, time.Now)
-	script(t, newer, "INSERT INTO "+migrations.TablePostgres+" (version_id, is_applied) VALUES (9999, true)")
+	pgtest.Exec(t, newer, "INSERT INTO "+migrations.TablePostgres+" (version_id, is_applied) VALUES (9999, true)")
 	foreign := schema(t)
-	script(t, foreign, "CREATE TABLE head (position bigint)")
+	pgtest.Exec(t, foreign, "CREATE TABLE head (position bigint)")
 	cut := schema(t)
 	openAt(t, cut, time.Now)
-	script(t, cut, "UPDATE head SET position = 2")
+	pgtest.Exec(t, cut, "UPDATE head SET position = 2")
 	for name, c := range map[string]struct {
 		where string
 		want  func(error) bool
 	}{
 		"newer":     {newer, func(err error) bool { return errors.Is(err, ErrNewer) }},
 		"foreign":   {foreign, func(err error) bool { return errors.Is(err, ErrForeign) }},
-		"no schema": {with(t, newer, "search_path", "nowhere"), func(err error) bool { return errors.Is(err, ErrNoSchema) }},
+		"no schema": {pgtest.With(t, newer, "search_path", "nowhere"), func(err error) bool { return errors.Is(err, ErrNoSchema) }},
 		"cut": {cut, func(err error) bool {
 			_, broken := errors.AsType[*chain.Broken](err)
 			return broken
@@ -229,5 +226,5 @@ func TestWhatIsNoLogIsNotOpenedAndLeftAsItIs(t *testing.T) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
-	script(t, foreign, "INSERT INTO head (position) VALUES (1)")
+	pgtest.Exec(t, foreign, "INSERT INTO head (position) VALUES (1)")
 }

@@ -1,12 +1,9 @@
 package postgres
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"sync"
 	"testing"
 	"time"
@@ -89,7 +86,7 @@ func stormed(log *logtest.Log, instances int) []domain.Record {
 }
 
 func TestTwoInstancesThatStormOneStreamLoseNothingAndFollowersSeeEachEventOnceInOrder(t *testing.T) {
-	where := schema(t)
+	where := made(t)
 	one := logtest.NewLog(t, openerAt(where))
 	two := logtest.NewLog(t, openerAt(where))
 	two.Clock.Move(-time.Hour) // its clock is wrong
@@ -113,33 +110,15 @@ func TestTwoInstancesThatStormOneStreamLoseNothingAndFollowersSeeEachEventOnceIn
 }
 
 func TestTwoProcessesThatStormOneStreamLoseNothing(t *testing.T) {
-	where := schema(t)
+	where := made(t)
 	log := logtest.NewLog(t, openerAt(where))
 	followed := follow(t.Context(), log, 2*2*callers*appends)
-	var start, finish []func() error
-	for range 2 {
-		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env, cmd.Stderr = append(os.Environ(), asInstance+"="+where), os.Stderr
-		hold, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		said, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := bufio.NewReader(said).ReadString('\n'); err != nil {
-			t.Fatalf("the instance did not get ready: %v", errors.Join(err, cmd.Wait()))
-		}
-		start, finish = append(start, hold.Close), append(finish, cmd.Wait)
+	instances := []*child{spawn(t, where, "storm"), spawn(t, where, "storm")}
+	for _, c := range instances {
+		c.start(t)
 	}
-	for _, do := range append(start, finish...) {
-		if err := do(); err != nil {
-			t.Error(err)
-		}
+	for _, c := range instances {
+		c.counted(t)
 	}
 	all := stormed(log, 2)
 	if t.Failed() {
@@ -149,7 +128,7 @@ func TestTwoProcessesThatStormOneStreamLoseNothing(t *testing.T) {
 }
 
 func TestAnInstanceThatIsBehindDecidesAgain(t *testing.T) {
-	where := schema(t)
+	where := made(t)
 	one := logtest.NewLog(t, openerAt(where))
 	two := logtest.NewLog(t, openerAt(where))
 	one.Must(logtest.To("a", 0, "a1"))
@@ -173,7 +152,7 @@ func TestAnInstanceThatIsBehindDecidesAgain(t *testing.T) {
 }
 
 func TestAChecksAnswerIsOfNowWhateverAnInstanceBelieves(t *testing.T) {
-	where := schema(t)
+	where := made(t)
 	one := logtest.NewLog(t, openerAt(where))
 	two := logtest.NewLog(t, openerAt(where))
 	one.Must(logtest.To("a", 0, "a1"))
@@ -190,7 +169,7 @@ func TestAChecksAnswerIsOfNowWhateverAnInstanceBelieves(t *testing.T) {
 }
 
 func TestAFollowerIsWokenByAnotherInstance(t *testing.T) {
-	where := schema(t)
+	where := made(t)
 	one, two := openAt(t, where, time.Now), logtest.NewLog(t, openerAt(where))
 	followed := follow(t.Context(), one, 1)
 	two.Must(logtest.To("a", 0, "a1"))

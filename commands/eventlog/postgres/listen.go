@@ -21,8 +21,13 @@ const (
 	quiet = 10 * time.Millisecond
 )
 
-// listen keeps the tail where the log ends, until Close.
+// listen keeps the tail where the log ends, until Close, once somebody waits
+// for it to move.
 func (l *Log) listen() {
+	select {
+	case <-l.attended:
+	case <-l.life.Done():
+	}
 	for l.life.Err() == nil {
 		l.hear()
 		l.pause(look)

@@ -45,8 +45,10 @@ type Log struct {
 	life   context.Context // ends once the last append is answered
 	close  func() error
 
-	behind sync.WaitGroup // what runs until Close
-	wrote  chan struct{}  // that other instances are to hear of
+	behind   sync.WaitGroup // what runs until Close
+	wrote    chan struct{}  // that other instances are to hear of
+	attended chan struct{}  // closed once somebody waits for events
+	attend   func()         // closes it
 
 	moving sync.Mutex
 	tail   *tail.Tail
@@ -58,6 +60,10 @@ var _ commands.Log = (*Log)(nil)
 type Option func(*settings)
 
 type settings struct{ lock, answer time.Duration }
+
+func defaults() settings {
+	return settings{lock: 3 * time.Second, answer: 10 * time.Second}
+}
 
 // BusyFor is how long an append waits for another process that holds the log's
 // end before it answers commands.ErrBusy, in whole milliseconds. Three seconds
@@ -74,8 +80,10 @@ func AnswerWithin(d time.Duration) Option { return func(s *settings) { s.answer 
 // A schema with tables that are no log (ErrForeign), a log of a newer program
 // (ErrNewer) and one whose head is not its last event (a *chain.Broken) are
 // left as they are. A server that cannot be reached is an error within seconds.
+// What a person can see to is an error of this package that says so; none
+// holds a password.
 func Open(ctx context.Context, url string, clock func() time.Time, options ...Option) (*Log, error) {
-	set := settings{lock: 3 * time.Second, answer: 10 * time.Second}
+	set := defaults()
 	for _, o := range options {
 		o(&set)
 	}
@@ -85,29 +93,27 @@ func Open(ctx context.Context, url string, clock func() time.Time, options ...Op
 	}
 	l, err := open(ctx, config, set, clock)
 	if err != nil {
-		return nil, fmt.Errorf("opening the log in %s on %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, err)
+		return nil, fmt.Errorf("opening the log in %s on %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, sentence(err))
 	}
 	return l, nil
 }
 
 func open(ctx context.Context, config *pgxpool.Config, set settings, clock func() time.Time) (*Log, error) {
-	if err := prepare(ctx, config.ConnConfig, set); err != nil {
-		return nil, err
-	}
 	reads, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err
 	}
 	life, end := context.WithCancel(context.Background())
-	l := &Log{config: config.ConnConfig, reads: reads, life: life, wrote: make(chan struct{}, 1)}
-	head, err := l.checkedHead(ctx)
+	l := &Log{config: config.ConnConfig, reads: reads, life: life, wrote: make(chan struct{}, 1), attended: make(chan struct{})}
+	l.attend = sync.OnceFunc(func() { close(l.attended) })
+	head, err := l.ready(ctx, set)
 	if err != nil {
 		end()
 		reads.Close()
 		return nil, err
 	}
 	l.tail = tail.At(head)
-	l.writer = committer.New(&writer{config: config.ConnConfig, set: set, head: head}, clock, l.committed)
+	l.writer = committer.New(&writer{config: config.ConnConfig, set: set, head: head}, clock, l.committed, committer.Ahead())
 	l.close = sync.OnceValue(func() error {
 		err := l.writer.Close()
 		end()
@@ -118,6 +124,30 @@ func open(ctx context.Context, config *pgxpool.Config, set settings, clock func(
 	l.behind.Go(l.listen)
 	l.behind.Go(l.notify)
 	return l, nil
+}
+
+// ready sees that the tables are ours and up to date, and gives the head.
+func (l *Log) ready(ctx context.Context, set settings) (head commands.Head, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*set.answer)
+	defer cancel()
+	done := false
+	err = l.reads.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		done, err = current(ctx, c.Conn())
+		return err
+	})
+	if err != nil {
+		return head, err
+	}
+	if !done {
+		if err := prepare(ctx, l.config, set); err != nil {
+			return head, err
+		}
+		l.reads.Reset() // what was connected before there were tables may do too much
+	}
+	if err := l.writable(ctx); err != nil {
+		return head, err
+	}
+	return l.checkedHead(ctx)
 }
 
 // Append writes all of it or nothing. Besides what commands.Log names, a
@@ -135,11 +165,13 @@ func (l *Log) Append(ctx context.Context, writes ...commands.Write) (commands.Re
 // Follow gives every event after a position and waits for more, whichever
 // process appends it.
 func (l *Log) Follow(ctx context.Context, after domain.Position) iter.Seq2[domain.Record, error] {
+	l.attend()
 	return l.tail.Follow(ctx, after, l.ReadAll, l.life.Done(), errClosed)
 }
 
 // Wait returns when there is something after a position, without reading it.
 func (l *Log) Wait(ctx context.Context, after domain.Position) error {
+	l.attend()
 	return l.tail.Wait(ctx, after, l.life.Done(), errClosed)
 }
 

@@ -19,9 +19,9 @@ func TestThePostgresLogKeepsEveryPromise(t *testing.T) {
 		}))
 }
 
-// opener opens every log in a schema of its own.
+// opener opens every log in a database of its own.
 func opener(testing.TB) logtest.Open {
-	return func(t *testing.T, clock func() time.Time) commands.Log { return openAt(t, schema(t), clock) }
+	return func(t *testing.T, clock func() time.Time) commands.Log { return openAt(t, made(t), clock) }
 }
 
 // openerAt opens the log that is there.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"assent/commands/eventlog/postgres/pgtest"
 )
 
 // road is a way to the server that can be broken: a socket whose bytes are
@@ -45,7 +47,7 @@ func newRoad(t *testing.T, where string) (*road, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, with(t, with(t, with(t, where, "host", host), "port", port), "sslmode", "disable")
+	return r, pgtest.With(t, pgtest.With(t, pgtest.With(t, where, "host", host), "port", port), "sslmode", "disable")
 }
 
 func (r *road) serve() {

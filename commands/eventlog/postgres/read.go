@@ -11,12 +11,8 @@ import (
 	"assent/domain"
 )
 
-const (
-	// readFor is how long one read may take before the server counts as gone.
-	readFor = 30 * time.Second
-	// verifyPage is how many events Verify reads at once.
-	verifyPage = 1000
-)
+// readFor is how long one read may take before the server counts as gone.
+const readFor = 30 * time.Second
 
 // ReadStream gives a stream's events after a version.
 func (l *Log) ReadStream(ctx context.Context, stream domain.Stream, after domain.Version) ([]domain.Record, error) {
@@ -65,6 +61,11 @@ func (l *Log) read(ctx context.Context, do func(context.Context) error) error {
 	if err := l.alive(ctx); err != nil {
 		return err
 	}
+	if l.writer != nil {
+		if err := l.writer.Settle(ctx); err != nil {
+			return err
+		}
+	}
 	asking, cancel := context.WithTimeout(ctx, readFor)
 	defer cancel()
 	defer context.AfterFunc(l.life, cancel)()
@@ -83,43 +84,12 @@ func (l *Log) read(ctx context.Context, do func(context.Context) error) error {
 	return fmt.Errorf("reading the log: %w", err)
 }
 
-// Verify reads the whole log as it is now, in the bytes stored, and checks
-// that positions and versions follow one another, that every event's hash is
-// what its bytes and the hash before give, and that the log ends where its
-// head says. The error is a *chain.Broken that names the first wrong position,
-// or says why the log could not be read.
-//
-// Progress, unless nil, hears from time to time how many events of how many
-// are done. Appends and reads go on meanwhile; what they add is not looked at.
+// Verify reads the whole log as it is now, in the bytes stored, and checks it
+// as chain.Verify does. Progress, unless nil, hears from time to time how many
+// events of how many are done.
 func (l *Log) Verify(ctx context.Context, progress func(done, total domain.Position)) error {
-	head, err := l.checkedHead(ctx)
-	if err != nil {
-		return err
-	}
-	var walk chain.Walk
-	for at := domain.Position(0); at < head.Position; {
-		var rows []chain.Row
-		err := l.read(ctx, func(ctx context.Context) (err error) {
-			rows, err = allRows(ctx, l.reads, at, int(min(head.Position-at, verifyPage)))
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			if err := walk.Next(r); err != nil {
-				return err
-			}
-			at = r.Position
-		}
-		if len(rows) == 0 {
-			break
-		}
-		if progress != nil {
-			progress(at, head.Position)
-		}
-	}
-	return walk.End(head)
+	_, err := chain.Verify(ctx, l.Stored(), chain.Mark{}, progress)
+	return err
 }
 
 // checkedHead reads the head row and, in the same glance, sees that the last

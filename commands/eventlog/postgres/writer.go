@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"maps"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -42,23 +43,20 @@ type streamHead struct {
 
 var _ committer.Backend = (*writer)(nil)
 
-// deadline is for everything asked of the server in one step.
-func (w *writer) deadline() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), w.set.answer)
+// asking is the context of what is asked of the server in one step, which has
+// to be answered in time: the connection's own deadline sees to that. A
+// context's would take a goroutine and two switches a question.
+func (w *writer) asking() (context.Context, error) {
+	return context.Background(), w.db.PgConn().Conn().SetDeadline(time.Now().Add(w.set.answer))
 }
 
 // Begin connects where there is no connection, and learns of streams it does
 // not know. While others write too it holds the head row from the start: a
 // statement that misses would only cost time.
 func (w *writer) Begin(streams []string) (commands.Head, error) {
-	ctx, cancel := w.deadline()
-	defer cancel()
-	err := w.ready(ctx)
-	if err == nil && w.crowded && !w.holding {
-		err = w.hold(ctx)
-	}
+	err := w.ready()
 	if err == nil {
-		err = w.learn(ctx, streams)
+		err = w.prepare(streams)
 	}
 	if err != nil {
 		w.forget()
@@ -67,13 +65,27 @@ func (w *writer) Begin(streams []string) (commands.Head, error) {
 	return w.head, nil
 }
 
-func (w *writer) ready(ctx context.Context) (err error) {
+func (w *writer) prepare(streams []string) error {
+	ctx, err := w.asking()
+	if err == nil && w.crowded && !w.holding {
+		err = w.hold(ctx)
+	}
+	if err == nil {
+		err = w.learn(ctx, streams)
+	}
+	return err
+}
+
+// ready connects where there is no connection.
+func (w *writer) ready() (err error) {
 	if len(w.streams) > remembered {
 		w.streams = nil
 	}
 	if w.db != nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), w.set.answer)
+	defer cancel()
 	if w.db, err = connect(ctx, w.config); err != nil {
 		return err
 	}
@@ -165,8 +177,10 @@ func (w *writer) Version(stream string) (domain.Version, error) {
 
 // Rows are at most limit events of a stream after a version.
 func (w *writer) Rows(stream string, after domain.Version, limit int) ([]chain.Row, error) {
-	ctx, cancel := w.deadline()
-	defer cancel()
+	ctx, err := w.asking()
+	if err != nil {
+		return nil, unwritten(err)
+	}
 	rows, err := streamRows(ctx, w.db, stream, after, limit)
 	if err != nil {
 		return nil, unwritten(err)
@@ -178,9 +192,11 @@ func (w *writer) Rows(stream string, after domain.Version, limit int) ([]chain.R
 // to be. If it is elsewhere, nothing is written, and the writer holds it from
 // there on and has caught up.
 func (w *writer) Commit(appends []*admit.Append, head commands.Head) error {
-	ctx, cancel := w.deadline()
-	defer cancel()
-	hit, err := w.put(ctx, appends, head)
+	hit := false
+	ctx, err := w.asking()
+	if err == nil {
+		hit, err = w.put(ctx, appends, head)
+	}
 	switch {
 	case err != nil:
 		err = uncertain(err)
@@ -203,22 +219,35 @@ func (w *writer) Commit(appends []*admit.Append, head commands.Head) error {
 // the head row is where the writer knows it to be. A transaction that holds the
 // row ends with it, in the same trip.
 func (w *writer) put(ctx context.Context, appends []*admit.Append, head commands.Head) (hit bool, err error) {
-	asked := new(pgx.Batch)
 	if len(appends) == 0 {
-		asked.Queue("SELECT position = $1 AND chain = $2 FROM head", int64(w.head.Position), w.head.Chain[:]).
-			QueryRow(func(row pgx.Row) error { return row.Scan(&hit) })
-	} else {
-		query, args := w.columns(appends).statement(w.head, head)
-		asked.Queue(query, args...).Exec(func(tag pgconn.CommandTag) error {
-			hit = tag.RowsAffected() > 0
-			return nil
-		})
+		return w.stands(ctx)
 	}
+	query, args := w.columns(appends).statement(w.head, head)
+	if !w.holding {
+		tag, err := w.db.Exec(ctx, query, args...)
+		return tag.RowsAffected() > 0, err
+	}
+	asked := new(pgx.Batch)
+	asked.Queue(query, args...).Exec(func(tag pgconn.CommandTag) error {
+		hit = tag.RowsAffected() > 0
+		return nil
+	})
+	asked.Queue("COMMIT")
+	err = w.db.SendBatch(ctx, asked).Close()
+	return hit, err
+}
+
+// stands says whether the head row is where the writer knows it to be. A
+// transaction that holds it ends.
+func (w *writer) stands(ctx context.Context) (stands bool, err error) {
+	asked := new(pgx.Batch)
+	asked.Queue("SELECT position = $1 AND chain = $2 FROM head", int64(w.head.Position), w.head.Chain[:]).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&stands) })
 	if w.holding {
 		asked.Queue("COMMIT")
 	}
 	err = w.db.SendBatch(ctx, asked).Close()
-	return hit, err
+	return stands, err
 }
 
 // hold takes the head row for this writer alone and catches up with it.
