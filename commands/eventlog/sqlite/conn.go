@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -94,7 +95,7 @@ func (c conn) link(at domain.Position) (link [32]byte, err error) {
 	return link, err
 }
 
-const columns = "e.position, s.name, e.version, e.id, e.word, e.revision, e.recorded_at, e.envelope, e.data, e.link"
+const columns = "e.position, s.name, e.version, e.id, e.word, e.revision, e.recorded_at, e.envelope, e.data, e.link, e.stream"
 
 const (
 	// A bare LIMIT ? makes the planner look at the value, and SQLite then
@@ -107,7 +108,7 @@ const (
 // stream reads at most limit rows of a stream after a version; all of them
 // when limit is negative.
 func (c conn) stream(name string, after domain.Version, limit int) ([]chain.Row, error) {
-	return c.rows(selectStream, func(s *sqlite.Stmt) {
+	return c.rows(selectStream, limit, func(s *sqlite.Stmt) {
 		s.BindText(1, name)
 		s.BindInt64(2, int64(after))
 		s.BindInt64(3, int64(limit))
@@ -116,42 +117,82 @@ func (c conn) stream(name string, after domain.Version, limit int) ([]chain.Row,
 
 // all reads at most limit rows after a position.
 func (c conn) all(after domain.Position, limit int) ([]chain.Row, error) {
-	return c.rows(selectAll, ints(int64(after), int64(max(limit, 0))))
+	limit = max(limit, 0)
+	return c.rows(selectAll, limit, ints(int64(after), int64(limit)))
 }
 
-func (c conn) rows(query string, bind func(*sqlite.Stmt)) ([]chain.Row, error) {
+// Few rows are most answers; whoever gets more is likely to get many, or as
+// many as were asked for.
+const few, many = 64, 1000
+
+func (c conn) rows(query string, limit int, bind func(*sqlite.Stmt)) ([]chain.Row, error) {
 	var rows []chain.Row
-	names := make(map[string]domain.Stream) // one name is parsed, and kept, once
+	var seen spellings
 	err := c.query(query, func(s *sqlite.Stmt) error {
-		name := s.ColumnText(1)
-		stream, known := names[name]
-		if !known {
-			var err error
-			if stream, err = domain.ParseStream(name); err != nil {
-				return err
-			}
-			names[name] = stream
+		stream, err := seen.stream(s, 10, 1)
+		if err != nil {
+			return err
 		}
 		link, err := hash(s, 9)
+		text, data := both(s, 7, 8)
+		if len(rows) == few && limit > few {
+			rows = slices.Grow(rows, min(limit, many)-few) // rows are large: once is enough
+		}
 		rows = append(rows, chain.Row{
 			Record: domain.Record{
 				Fresh: domain.Fresh{
 					ID:       domain.ID(s.ColumnText(3)),
-					Word:     s.ColumnText(4),
+					Word:     seen.word(s, 4),
 					Revision: s.ColumnInt(5),
-					Data:     content(s, 8),
+					Data:     data,
 				},
 				Stream:   stream,
 				Version:  domain.Version(s.ColumnInt64(2)),
 				Position: domain.Position(s.ColumnInt64(0)),
 				At:       chain.Time(s.ColumnInt64(6)),
 			},
-			Text: content(s, 7),
+			Text: text,
 			Link: link,
 		})
 		return err
 	}, bind)
 	return rows, err
+}
+
+// spellings keep what many rows of one answer have in common: it is parsed, and
+// kept, once.
+type spellings struct {
+	streams map[int64]domain.Stream
+	words   map[string]string
+}
+
+func (k *spellings) stream(s *sqlite.Stmt, id, name int) (domain.Stream, error) {
+	number := s.ColumnInt64(id)
+	if stream, known := k.streams[number]; known {
+		return stream, nil
+	}
+	stream, err := domain.ParseStream(s.ColumnText(name))
+	if k.streams == nil {
+		k.streams = make(map[int64]domain.Stream)
+	}
+	k.streams[number] = stream
+	return stream, err
+}
+
+func (k *spellings) word(s *sqlite.Stmt, column int) string {
+	var room [64]byte
+	if n := s.ColumnLen(column); n <= len(room) {
+		s.ColumnBytes(column, room[:])
+		if word, known := k.words[string(room[:n])]; known { // without a copy
+			return word
+		}
+	}
+	word := s.ColumnText(column)
+	if k.words == nil {
+		k.words = make(map[string]string)
+	}
+	k.words[word] = word
+	return word
 }
 
 func ints(values ...int64) func(*sqlite.Stmt) {
@@ -160,6 +201,15 @@ func ints(values ...int64) func(*sqlite.Stmt) {
 			s.BindInt64(i+1, v)
 		}
 	}
+}
+
+// both are two columns' contents, in one piece of memory.
+func both(s *sqlite.Stmt, one, other int) (a, b []byte) {
+	n, m := s.ColumnLen(one), s.ColumnLen(other)
+	all := make([]byte, n+m)
+	s.ColumnBytes(one, all[:n])
+	s.ColumnBytes(other, all[n:])
+	return all[:n:n], all[n:]
 }
 
 func content(s *sqlite.Stmt, column int) []byte {
@@ -207,21 +257,22 @@ func code(err error) sqlite.ResultCode { return sqlite.ErrCode(err).ToPrimary() 
 func unwritten(err error) error {
 	switch code(err) {
 	case sqlite.ResultBusy, sqlite.ResultLocked:
-		return fmt.Errorf("%w: %w", commands.ErrBusy, err)
+		return fmt.Errorf("%w: %w", commands.ErrBusy, explained(err))
 	case sqlite.ResultFull, sqlite.ResultTooBig, sqlite.ResultConstraint:
-		return fmt.Errorf("%w: %w", committer.ErrRefused, err)
+		return fmt.Errorf("%w: %w", committer.ErrRefused, explained(err))
 	}
-	return fmt.Errorf("%w: %w", commands.ErrUnavailable, err)
+	return fmt.Errorf("%w: %w", commands.ErrUnavailable, explained(err))
 }
 
 // uncertain is the answer to an append whose COMMIT failed. A full disk shows
-// when pages go into the WAL, the one that makes them count last: then, as
-// when the file was busy, it is certain that nothing was written. Any other
-// failure may come after that page, and only asking again tells.
+// when pages go into the WAL, the one that makes them count last; stuck locks
+// show before any: then, as when the file was busy, it is certain that nothing
+// was written. Any other failure may come after that page, and only asking
+// again tells.
 func uncertain(err error) error {
 	switch code(err) {
-	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull:
+	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull, sqlite.ResultProtocol:
 		return unwritten(err)
 	}
-	return fmt.Errorf("%w: %w", commands.ErrUnknown, err)
+	return fmt.Errorf("%w: %w", commands.ErrUnknown, explained(err))
 }

@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"assent/commands"
 	"assent/commands/eventlog/logtest"
@@ -84,4 +86,30 @@ func TestADiskThatIsFullTakesNothingAndReadsGoOn(t *testing.T) {
 	}
 	log.Must(logtest.To("a", 1, "a2"), large("l1"))
 	verified(t, l)
+}
+
+func TestALogOnADiskThatCannotBeWrittenSaysSo(t *testing.T) {
+	disk := t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=4m"); err != nil {
+		t.Skipf("mounting a disk: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(disk, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	path := filepath.Join(disk, "log.db")
+	if err := openAt(t, path, time.Now).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("", disk, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Skipf("mounting it for reading only: %v", err)
+	}
+	l, err := Open(t.Context(), path, time.Now)
+	if err == nil {
+		t.Fatal("it opened", l.Close())
+	}
+	if !strings.Contains(err.Error(), "cannot be written to") && !strings.Contains(err.Error(), "may not be opened") {
+		t.Errorf("it says %q", err)
+	}
 }

@@ -94,12 +94,12 @@ func TestEventsCannotBeChangedOrRemovedByAccident(t *testing.T) {
 	}
 }
 
-func TestActionAndPrincipalAreColumns(t *testing.T) {
+func TestPeopleFindActionAndPrincipalInTheHistory(t *testing.T) {
 	log, l := fresh(t)
 	log.Must(logtest.To("a", 0, "a1"))
 	err := l.read(t.Context(), func(c *conn) error {
-		return c.query("SELECT action, principal FROM events", func(s *sqlite.Stmt) error {
-			log.Same("columns", []string{s.ColumnText(0), s.ColumnText(1)}, []string{"act_a1", "agent:agent_1"})
+		return c.query("SELECT stream, action, principal, recorded_at FROM history", func(s *sqlite.Stmt) error {
+			log.Same("row", []string{s.ColumnText(0), s.ColumnText(1), s.ColumnText(2), s.ColumnText(3)}, []string{"article-home/a", "act_a1", "agent:agent_1", "2026-03-14T12:00:00.123Z"})
 			return nil
 		})
 	})

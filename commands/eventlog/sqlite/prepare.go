@@ -28,6 +28,33 @@ var (
 // application is what our files hold as SQLite's application_id: "ASNT".
 const application = 0x41534e54
 
+// explained says what a person can do about what SQLite says of a file.
+func explained(err error) error {
+	what := ""
+	switch code(err) {
+	case sqlite.ResultBusy, sqlite.ResultLocked:
+		what = "another process holds this file; stop it, or try again when it is done (if there is none, start again)"
+	case sqlite.ResultReadOnly:
+		what = "this file, or its folder, cannot be written to; give its owner the right to, or move it to a disk that can be written, then start again"
+	case sqlite.ResultCorrupt:
+		what = "this file is damaged or cut; put a backup in its place (assent restore)"
+	case sqlite.ResultFull:
+		what = "the disk is full; make room on it"
+	case sqlite.ResultIOErr:
+		what = "the disk did not read or write this file; look after the disk, then start again"
+	case sqlite.ResultPerm, sqlite.ResultAuth, sqlite.ResultCantOpen:
+		what = "this file, or one beside it, may not be opened; see who owns the folder and what is in it, then start again"
+	case sqlite.ResultProtocol:
+		what = "the locks of this file are stuck; start again"
+	default:
+		return err
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// errFolder is a folder where a file should be.
+var errFolder = errors.New("this is a folder, not a file; name the file of the log")
+
 // prepare makes the file if there is none, sees that it is ours and brings its
 // tables up to date.
 func prepare(ctx context.Context, path string, set settings) error {
@@ -55,7 +82,11 @@ func prepare(ctx context.Context, path string, set settings) error {
 func create(path string) error {
 	// A file that exists is not even opened: closing it would drop the locks
 	// that SQLite holds on it for others in this process.
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return errFolder
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)

@@ -20,7 +20,7 @@ func readPool(path string, set settings) (*sqlitex.Pool, error) {
 		Flags:    sqlite.OpenReadWrite, // as WAL needs; query_only keeps them from writing
 		PoolSize: readers,
 		PrepareConn: func(c *sqlite.Conn) error {
-			return tune(c, set, "query_only=ON", "cache_size=-16384")
+			return tune(c, set, "query_only=ON", "cache_size=-4096")
 		},
 	})
 }
@@ -52,6 +52,11 @@ func (l *Log) read(ctx context.Context, do func(*conn) error) error {
 	if err := l.alive(ctx); err != nil {
 		return err
 	}
+	if l.writes != nil { // what a conflict was about is there to be read
+		if err := l.writes.Settle(ctx); err != nil {
+			return err
+		}
+	}
 	c, err := l.reads.Take(ctx)
 	if err == nil {
 		err = do(&conn{c})
@@ -68,46 +73,12 @@ func (l *Log) read(ctx context.Context, do func(*conn) error) error {
 	return fmt.Errorf("reading the log: %w", err)
 }
 
-// Verify reads the whole log as it is now, in the bytes stored, and checks
-// that positions and versions follow one another, that every event's hash is
-// what its bytes and the hash before give, and that the log ends where its
-// head says. The error is a *chain.Broken that names the first wrong position,
-// or says why the log could not be read.
-//
-// Progress, unless nil, hears from time to time how many events of how many
-// are done. Appends and reads go on meanwhile; what they add is not looked at.
+// Verify reads the whole log as it is now, in the bytes stored, and checks it
+// as chain.Verify does. Progress, unless nil, hears from time to time how many
+// events of how many are done.
 func (l *Log) Verify(ctx context.Context, progress func(done, total domain.Position)) error {
-	head, err := l.checkedHead(ctx)
-	if err != nil {
-		return err
-	}
-	var walk chain.Walk
-	for at := domain.Position(0); at < head.Position; {
-		var rows []chain.Row
-		err := l.read(ctx, func(c *conn) (err error) {
-			rows, err = c.all(at, int(min(head.Position-at, verifyPage)))
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			if err := walk.Next(r); err != nil {
-				return err
-			}
-			at = r.Position
-		}
-		if len(rows) == 0 {
-			break
-		}
-		if progress != nil {
-			progress(at, head.Position)
-		}
-	}
-	if err := walk.End(head); err != nil {
-		return err
-	}
-	return l.read(ctx, (*conn).intact)
+	_, err := chain.Verify(ctx, l.Stored(), chain.Mark{}, progress)
+	return err
 }
 
 // intact asks SQLite whether the file's own structures agree: decisions find
@@ -115,14 +86,11 @@ func (l *Log) Verify(ctx context.Context, progress func(done, total domain.Posit
 func (c *conn) intact() error {
 	return c.query("PRAGMA integrity_check(1)", func(s *sqlite.Stmt) error {
 		if says := s.ColumnText(0); says != "ok" {
-			return &chain.Broken{What: "the file itself is damaged: " + says}
+			return &chain.Broken{Kind: chain.Damaged, What: "the file itself is damaged: " + says}
 		}
 		return nil
 	})
 }
-
-// verifyPage is how many events Verify reads at once.
-const verifyPage = 1000
 
 // checkedHead reads the head row and sees that the last event agrees with it.
 func (l *Log) checkedHead(ctx context.Context) (head commands.Head, err error) {

@@ -43,6 +43,8 @@ type Option func(*settings)
 
 type settings struct{ busy time.Duration }
 
+func defaults() settings { return settings{busy: 2 * time.Second} }
+
 // BusyFor is how long an append waits for another process that holds the file
 // before it answers commands.ErrBusy. Two seconds unless said.
 func BusyFor(d time.Duration) Option { return func(s *settings) { s.busy = d } }
@@ -53,16 +55,16 @@ func BusyFor(d time.Duration) Option { return func(s *settings) { s.busy = d } }
 // A file that is no log (ErrForeign), a log of a newer program (ErrNewer) and
 // one whose head is not its last event (a *chain.Broken) are left as they are.
 func Open(ctx context.Context, path string, clock func() time.Time, options ...Option) (*Log, error) {
-	set := settings{busy: 2 * time.Second}
+	set := defaults()
 	for _, o := range options {
 		o(&set)
 	}
 	if err := prepare(ctx, path, set); err != nil {
-		return nil, fmt.Errorf("opening the log %s: %w", path, err)
+		return nil, fmt.Errorf("opening the log %s: %w", path, explained(err))
 	}
 	l, err := open(ctx, path, clock, set)
 	if err != nil {
-		return nil, fmt.Errorf("opening the log %s: %w", path, err)
+		return nil, fmt.Errorf("opening the log %s: %w", path, explained(err))
 	}
 	return l, nil
 }
@@ -84,7 +86,11 @@ func open(ctx context.Context, path string, clock func() time.Time, set settings
 	}
 	l.tail = tail.At(head)
 	l.writer = &writer{path: path, set: set, head: head, copier: c, standing: &l.standing}
-	l.writes = committer.New(l.writer, clock, l.tail.Move)
+	if _, err := l.writer.Begin(nil); err != nil { // what cannot be written is told now
+		return nil, joined(err, l.writer.Close(), l.reads.Close())
+	}
+	l.writer.Abandon()
+	l.writes = committer.New(l.writer, clock, l.tail.Move, committer.Ahead())
 	l.close = sync.OnceValue(l.shut)
 	return l, nil
 }
@@ -116,6 +122,7 @@ func (l *Log) Wait(ctx context.Context, after domain.Position) error {
 // asking the file: it wrote there, or checked it in an append. What another
 // process appends is seen with the next append of this one.
 func (l *Log) Standing(stream domain.Stream) (domain.Version, bool) {
+	_ = l.writes.Settle(context.Background()) // as for reads; a commit under way ends
 	return l.standing.at(stream.String())
 }
 

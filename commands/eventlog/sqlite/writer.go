@@ -3,6 +3,8 @@ package sqlite
 import (
 	"maps"
 
+	"zombiezen.com/go/sqlite"
+
 	"assent/commands"
 	"assent/commands/eventlog/committer"
 	"assent/commands/eventlog/internal/admit"
@@ -43,7 +45,7 @@ func (w *writer) Begin([]string) (commands.Head, error) {
 		err = w.catchUp()
 	}
 	if err != nil {
-		w.Abandon()
+		w.drop(err)
 		return commands.Head{}, unwritten(err)
 	}
 	return w.head, nil
@@ -58,7 +60,7 @@ func (w *writer) Commit(appends []*admit.Append, head commands.Head) error {
 	}
 	t := &transaction{writer: w, touched: make(map[string]streamHead)}
 	if err := t.write(appends, head); err != nil {
-		w.Abandon()
+		w.drop(err)
 		return unwritten(err)
 	}
 	if err := w.db.exec("COMMIT"); err != nil {
@@ -78,7 +80,7 @@ func (w *writer) Commit(appends []*admit.Append, head commands.Head) error {
 // has left over.
 func (w *writer) ready() error {
 	if w.db == nil {
-		c, err := connect(w.path, w.set, "cache_size=-65536")
+		c, err := connect(w.path, w.set, "cache_size=-16384")
 		if err != nil {
 			return err
 		}
@@ -96,6 +98,18 @@ func (w *writer) ready() error {
 // already; a connection that cannot is given up.
 func (w *writer) Abandon() {
 	if w.db != nil && !w.db.AutocommitEnabled() && w.db.exec("ROLLBACK") != nil {
+		w.forget()
+	}
+}
+
+// drop ends a transaction that failed. A connection that fails for a reason of
+// its own is given up: one that SQLite could only open for reading, say, stays
+// like that for ever, and the next may not.
+func (w *writer) drop(err error) {
+	switch code(err) {
+	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull, sqlite.ResultTooBig, sqlite.ResultConstraint:
+		w.Abandon()
+	default:
 		w.forget()
 	}
 }
