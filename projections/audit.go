@@ -143,10 +143,9 @@ func auditKey(f Fact) string {
 	return key(f.Stream.Workspace, string(f.Envelope.Action))
 }
 
-// did says that an event changed something, rather than asking for it.
-func did(f Fact) bool {
-	return f.Stream.Category != conduct.Kind.Category && f.Stream.Category != proposal.Kind.Category
-}
+// did says that an event changed something, rather than asking for it or only
+// making room for it.
+func did(f Fact) bool { return rankOf(f.Stream.Category) == ofThings }
 
 // opened is the row of an action by its first event.
 func opened(f Fact) auditRow {
@@ -154,7 +153,7 @@ func opened(f Fact) auditRow {
 	r := auditRow{Entry: Entry{
 		ID: e.Action, Position: f.Position, At: f.At, Action: e.Name,
 		Principal: e.Principal, Person: e.Person, Mode: e.Mode, Skill: e.Skill, Via: e.Via, Client: e.Client,
-		Outcome: "done", Proposal: e.Proposal, DecidedBy: e.ApprovedBy, Undoes: e.Undoes,
+		Outcome: unknown, Proposal: e.Proposal, DecidedBy: e.ApprovedBy, Undoes: e.Undoes,
 	}}
 	if r.DecidedBy == "" {
 		r.DecidedBy = e.ConfirmedBy
@@ -176,6 +175,9 @@ func (r auditRow) about(f Fact) auditRow {
 	}
 	if rank := rankOf(f.Stream.Category); rank >= r.Rank && (rank > r.Rank || r.Target.ID == "" || r.Target.ID == f.Stream.ID) {
 		r.Rank, r.Target = rank, Target{f.Stream.Category, f.Stream.ID, f.Version}
+	}
+	if r.Outcome == unknown && r.Rank > onTheWay {
+		r.Outcome = "done"
 	}
 	if p, ok := f.Before.(proposal.Proposal); ok {
 		r.Proposal = f.Stream.ID
@@ -203,12 +205,22 @@ func (r auditRow) about(f Fact) auditRow {
 func rankOf(category string) int {
 	switch category {
 	case "address", "command", "pace":
-		return 1
+		return onTheWay
 	case proposal.Kind.Category, conduct.Kind.Category:
 		return 2
 	}
-	return 3
+	return ofThings
 }
+
+const (
+	onTheWay = 1
+	ofThings = 3
+)
+
+// unknown is how an action has ended of which the log holds only what was to
+// come before the thing itself: on a log that is not atomic, whoever asks again
+// goes on with it.
+const unknown = "unknown"
 
 // targetOf reads a target as conduct keeps it: article/art_1, or only an id.
 func targetOf(name string) Target {

@@ -12,8 +12,10 @@ import (
 
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/address"
 	"assent/domain/agent"
 	"assent/domain/article"
+	"assent/domain/command"
 	"assent/domain/conduct"
 	"assent/domain/live"
 	"assent/domain/policy"
@@ -322,5 +324,27 @@ func TestAnAgentIsReadWithItsKeysAndWhenItWasSeen(t *testing.T) {
 	list, next, err := s.Agents(t.Context(), "home", action.Page{})
 	if d := cmp.Diff([]projections.Agent{want}, list); d != "" || err != nil || next != "" {
 		t.Error(d, err, next)
+	}
+}
+
+func TestAnActionThatOnlyMadeRoomIsNotDone(t *testing.T) {
+	j := newJournal(t)
+	j.say(byAgent("act_0", "article.create"), at("article", "art_0"), article.Created{Site: "main", Slug: "old", Collection: "posts"})
+	e := byAgent("cmd_1", "article.create")
+	undo := byPerson("act_2", "action.undo")
+	undo.Undoes = "act_0"
+	j.say(e, at("command", "cmd_1"), command.Given{Target: "article/art_1"})
+	j.say(e, at("address", "main/posts/menu"), address.Taken{Holder: "article/art_1"})
+	j.say(undo, at("address", "main/posts/old"), address.Taken{Holder: "article/art_0"})
+	s := folded(t, j)
+	for id, want := range map[domain.ID]string{"cmd_1": "unknown", "act_2": "unknown", "act_0": "done"} {
+		if got, err := s.Entry(t.Context(), "home", id); err != nil || got.Outcome != want || got.Undone != "" {
+			t.Errorf("%s: %+v %v", id, got, err)
+		}
+	}
+	j.say(e, at("article", "art_1"), article.Created{Site: "main", Slug: "menu", Collection: "posts"})
+	see(t, s, j.head())
+	if got, err := s.Entry(t.Context(), "home", "cmd_1"); err != nil || got.Outcome != "done" || got.Target.ID != "art_1" {
+		t.Errorf("%+v %v", got, err)
 	}
 }

@@ -48,6 +48,20 @@ func BenchmarkFold(b *testing.B) {
 	b.ReportMetric(float64(b.N)*float64(j.head())/b.Elapsed().Seconds(), "events/s")
 }
 
+func BenchmarkRebuild(b *testing.B) { // of short edits; folded, indexed, caught up, compared and swapped
+	j := smallSite(b)
+	edit(j, 100_000)
+	s := open(b, fresh(b), projections.WithGrace(0))
+	run(b, s, j)
+	see(b, s, j.head())
+	var pause float64
+	for b.Loop() {
+		pause = max(pause, rebuild(b, s, j, projections.RebuildOptions{}).Pause.Seconds())
+	}
+	b.ReportMetric(float64(b.N)*float64(j.head())/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(pause*1000, "ms-paused")
+}
+
 func BenchmarkFoldOne(b *testing.B) { // the time from an append to being read
 	j := busy(b, 3000)
 	s := folded(b, j)

@@ -108,7 +108,7 @@ type versionRow struct {
 	Exists  bool
 	Address string
 	Content content
-	Body    string `json:"-"` // a column of its own: lists leave it on disk
+	Body    string `json:"-"`
 	Author  author
 }
 
@@ -149,9 +149,9 @@ var versions = Projection[versionRow]{
 		text("kind", func(r versionRow) string { return r.Kind }),
 		text("collection", func(r versionRow) string { return r.Content.collection() }),
 		text("dated", func(r versionRow) string { return r.Content.date() }),
-		text("body", func(r versionRow) string { return r.Body }),
 	},
-	Indexes: []string{"workspace, item, version, kind, collection, dated"}, // all that a listing looks at,
+	Aside:   func(r *versionRow) *string { return &r.Body },
+	Indexes: []string{"workspace, item, version, kind, collection, dated"}, // all that a listing looks at
 }
 
 func versionKey(workspace, id string, v domain.Version) string {

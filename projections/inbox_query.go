@@ -52,7 +52,7 @@ func (s *Store) Waiting(ctx context.Context, ws string, asker domain.Principal) 
 		f.equal("asker", asker.String())
 	}
 	err = s.ask(ctx, "what waits", func(a asking) error {
-		counts, err := rowsOf[int](a.ctx, a.tx, s.sql(f.text), f.args...)
+		counts, err := rowsOf[int](a.ctx, a.tx, a.rows.sql(f.text), f.args...)
 		if err == nil {
 			n = counts[0]
 		}
@@ -79,7 +79,7 @@ func (s *Store) Proposal(ctx context.Context, ws, id string) (p Proposal, err er
 func (s *Store) Unfinished(ctx context.Context, now time.Time) ([]domain.Stream, error) {
 	var list []domain.Stream
 	err := s.ask(ctx, "what is unfinished", func(a asking) error {
-		keys, err := rowsOf[string](a.ctx, a.tx, s.sql(`SELECT key FROM {inbox} WHERE status IN ('approved', 'waiting') AND (status = 'approved' OR expires <= $1) ORDER BY created`), now.UnixMicro())
+		keys, err := rowsOf[string](a.ctx, a.tx, a.rows.sql(`SELECT key FROM {inbox} WHERE status IN ('approved', 'waiting') AND (status = 'approved' OR expires <= $1) ORDER BY created`), now.UnixMicro())
 		for _, k := range keys {
 			ws := workspaceOf(k)
 			list = append(list, domain.Stream{Category: proposal.Kind.Category, Workspace: ws, ID: k[len(ws)+1:]})

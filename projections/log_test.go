@@ -5,14 +5,22 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	_ "github.com/jackc/pgx/v5/stdlib" // a driver to look with
+
+	"assent/commands"
+	"assent/commands/eventlog/postgres/pgtest"
+	"assent/commands/eventlog/sqlite"
 	"assent/domain"
 	"assent/domain/catalogue"
 	"assent/domain/vocab"
@@ -117,13 +125,9 @@ func (j *journal) Follow(ctx context.Context, after domain.Position) iter.Seq2[d
 }
 
 // open opens read models that are closed with the test.
-func open(tb testing.TB, path string) *projections.Store {
+func open(tb testing.TB, where string, more ...projections.Option) *projections.Store {
 	tb.Helper()
-	words, err := catalogue.Words()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s, err := projections.Open(tb.Context(), path, words, catalogue.Kinds(), func() time.Time { return start })
+	s, err := openStore(tb.Context(), where, more...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -131,7 +135,55 @@ func open(tb testing.TB, path string) *projections.Store {
 	return s
 }
 
-func fresh(tb testing.TB) string { return filepath.Join(tb.TempDir(), "read.db") }
+func openStore(ctx context.Context, where string, more ...projections.Option) (*projections.Store, error) {
+	words, err := catalogue.Words()
+	if err != nil {
+		return nil, err
+	}
+	return projections.Open(ctx, where, words, catalogue.Kinds(), func() time.Time { return start }, more...)
+}
+
+// copyLog writes a journal into a log in a file, as other processes can read it.
+func copyLog(tb testing.TB, j *journal, file string) {
+	tb.Helper()
+	log, err := sqlite.Open(tb.Context(), file, time.Now)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, r := range j.records {
+		if _, err := log.Append(tb.Context(), commands.Write{Stream: r.Stream, Expect: r.Version - 1, Events: []domain.Fresh{r.Fresh}}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// onPostgres says that read models are kept in PostgreSQL: the tests do not
+// know where they are kept, and run on both.
+const onPostgres = "ASSENT_TEST_READ_ON_POSTGRES"
+
+// fresh is where read models can be kept that are not there yet.
+func fresh(tb testing.TB) string {
+	tb.Helper()
+	if os.Getenv(onPostgres) != "" {
+		return pgtest.Database(tb)
+	}
+	return filepath.Join(tb.TempDir(), "read.db")
+}
+
+// TestAllTheSameOnPostgreSQL runs every other test of this package again.
+func TestAllTheSameOnPostgreSQL(t *testing.T) {
+	if os.Getenv(onPostgres) != "" || os.Getenv(asChild) != "" {
+		t.Skip("it is being run")
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.count=1", "-test.timeout=10m", fmt.Sprint("-test.short=", testing.Short()))
+	cmd.Env = append(os.Environ(), onPostgres+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
 
 // run runs the store over the log until the returned function is called; that
 // gives what Run ended with.
@@ -170,42 +222,60 @@ func see(tb testing.TB, s *projections.Store, p domain.Position) {
 	}
 }
 
-// digest is every row of every table of a generation, in one value.
-func digest(tb testing.TB, path string) string {
+// raw is a connection of its own to a generation's tables.
+func raw(tb testing.TB, where string, generation int64) *sql.DB {
 	tb.Helper()
-	db, err := sql.Open("sqlite", path)
+	driver := "pgx"
+	if !strings.HasPrefix(where, "postgres:") {
+		driver, where = "sqlite", fmt.Sprintf("%s-%d.db", strings.TrimSuffix(where, ".db"), generation)
+	} else {
+		where = pgtest.With(tb, where, "search_path", "assent_read")
+	}
+	db, err := sql.Open(driver, where)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer func() { _ = db.Close() }()
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// script changes the live generation behind the store's back.
+func script(tb testing.TB, s *projections.Store, where, text string) {
+	tb.Helper()
+	g := s.Status().Generation
+	if _, err := raw(tb, where, g).Exec(strings.ReplaceAll(text, "_N", fmt.Sprint("_", g))); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// digest is every row of every table of the live generation, in one value.
+func digest(tb testing.TB, s *projections.Store, where string) string {
+	tb.Helper()
+	g := s.Status().Generation
+	db := raw(tb, where, g)
 	h := sha256.New()
-	for _, name := range column(tb, db, `SELECT name FROM generations ORDER BY name`) {
-		table := name[:strings.LastIndex(name, "_")]
-		names := column(tb, db, `SELECT name FROM pragma_table_info('`+name+`') ORDER BY name`)
-		for _, row := range column(tb, db, `SELECT `+strings.Join(names, ` || '|' || `)+` FROM `+name+` ORDER BY key`) {
-			fmt.Fprintln(h, table, row)
+	for _, m := range s.Models() {
+		rows, err := db.Query(fmt.Sprintf(`SELECT * FROM %s_%d ORDER BY key`, m.Name, g))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		names, err := rows.Columns()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		line, into := make([]any, len(names)), make([]any, len(names))
+		for i := range line {
+			into[i] = &line[i]
+		}
+		for rows.Next() {
+			if err := rows.Scan(into...); err != nil {
+				tb.Fatal(err)
+			}
+			fmt.Fprintf(h, "%s %q\n", m.Name, line)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			tb.Fatal(err)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-func column(tb testing.TB, db *sql.DB, query string) []string {
-	tb.Helper()
-	rows, err := db.Query(query)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }()
-	var list []string
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			tb.Fatal(err)
-		}
-		list = append(list, s)
-	}
-	if err := rows.Err(); err != nil {
-		tb.Fatal(err)
-	}
-	return list
 }

@@ -3,7 +3,9 @@
 //
 // A projection is two pure functions (Keys, Fold). One runner stores all of
 // them in one transaction with one checkpoint, so that a query may join them
-// and always sees one position of the log.
+// and always sees one position of the log. One set of their tables is a
+// generation. Rebuild folds the next one beside the live one, compares the two
+// row by row, and lets it take over.
 package projections
 
 import (
@@ -32,8 +34,9 @@ type Projection[R any] struct {
 	Keys func(Fact) []string                       // the rows a fact touches
 	Fold func(key string, row R, f Fact) (R, bool) // what it does to one; false: there is no such row (any more)
 
-	Columns []Column[R] // what queries filter and sort by; the workspace is always one
-	Indexes []string    // lists of columns
+	Columns []Column[R]      // what queries filter and sort by; the workspace is always one
+	Indexes []string         // lists of columns
+	Aside   func(*R) *string // a long text kept beside the document, which lists leave on disk; nil: none
 }
 
 // Column is a value of the row's document that SQL can see.
@@ -59,26 +62,34 @@ type table struct {
 	name    string
 	version int
 	once    bool
-	columns []string // name and type
+	aside   bool
+	columns []column
 	indexes []string
 
 	keys   func(Fact) []string
 	fold   func(key string, row any, f Fact) (any, bool) // row is nil when there is none
-	decode func(key string, doc []byte) (any, error)
-	values func(row any) []any // in the order of columns
+	decode func(key string, doc []byte, aside string) (any, error)
+	values func(row any) []any  // in the order of columns
+	text   func(row any) string // that is kept aside
 }
+
+// column is a name and a type.
+type column struct{ name, kind string }
 
 func (p Projection[R]) table() table {
 	t := table{
-		name: p.Name, version: p.Version, once: p.Once, indexes: p.Indexes,
+		name: p.Name, version: p.Version, once: p.Once, aside: p.Aside != nil, indexes: p.Indexes,
 		keys: p.Keys,
 		fold: func(key string, row any, f Fact) (any, bool) {
 			r, _ := row.(R) // the zero row when there is none yet
 			return p.Fold(key, r, f)
 		},
-		decode: func(_ string, doc []byte) (any, error) {
+		decode: func(_ string, doc []byte, aside string) (any, error) {
 			var r R
 			err := json.Unmarshal(doc, &r)
+			if p.Aside != nil {
+				*p.Aside(&r) = aside
+			}
 			return r, err
 		},
 		values: func(row any) []any {
@@ -89,8 +100,14 @@ func (p Projection[R]) table() table {
 			return values
 		},
 	}
+	if p.Aside != nil {
+		t.text = func(row any) string {
+			r := row.(R)
+			return *p.Aside(&r)
+		}
+	}
 	for _, c := range p.Columns {
-		t.columns = append(t.columns, c.Name+" "+c.Type)
+		t.columns = append(t.columns, column{c.Name, c.Type})
 	}
 	return t
 }

@@ -14,41 +14,45 @@ import (
 	"assent/domain/action"
 )
 
-// asking is one question: everything asked in it is of one position, because it
-// is one read transaction or one statement.
+// asking is one question: everything asked in it is of one generation at one
+// position, because it is one read transaction or one statement.
 type asking struct {
-	ctx   context.Context //nolint:containedctx // lives as long as one question
-	tx    *sql.Tx         // nil: one statement
-	store *Store
+	ctx  context.Context //nolint:containedctx // lives as long as one question
+	tx   *sql.Tx         // nil: one statement
+	rows *generation
 }
 
 // ask answers a question in one read transaction. Refusals pass as they are.
 func (s *Store) ask(ctx context.Context, what string, answer func(asking) error) error {
-	tx, err := s.read.BeginTx(ctx, nil)
+	g := s.live.Load()
+	tx, err := g.reads.BeginTx(ctx, s.database.snapshot())
 	if err != nil {
 		return fmt.Errorf("read %s: %w", what, err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
-	return told(what, answer(asking{ctx, tx, s}))
+	return s.told(g, what, answer(asking{ctx, tx, g}))
 }
 
 // glance answers a question that is one statement over a few rows. That sees
-// one position by itself, and it is over before anybody could call it off: a
-// transaction and goroutines that watch the context would cost more than it.
+// one position by itself, and it is soon over: a transaction would cost more.
 func (s *Store) glance(ctx context.Context, what string, answer func(asking) error) error {
+	g := s.live.Load()
 	if err := ctx.Err(); err != nil {
-		return told(what, err)
+		return s.told(g, what, err)
 	}
-	return told(what, answer(asking{ctx: context.WithoutCancel(ctx), store: s}))
+	return s.told(g, what, answer(asking{ctx: s.database.patient(ctx), rows: g}))
 }
 
 // told is an answer's error: what could not be read, or a refusal as it is.
-func told(what string, err error) error {
+func (s *Store) told(g *generation, what string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if no := (*domain.Refusal)(nil); errors.As(err, &no) {
 		return no
+	}
+	if g.fingerprint != s.fingerprint && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("read %s, which is being folded again for this version of the program (ask again in a while): %w", what, err)
 	}
 	return fmt.Errorf("read %s: %w", what, err)
 }
@@ -66,6 +70,11 @@ func docs[R any](a asking, f filter, keep func(R) bool, more ...any) error {
 		if err := rows.Scan(append([]any{&doc}, more...)...); err != nil {
 			return err
 		}
+		for _, column := range more {
+			if text, ok := column.(*string); ok {
+				*text = original(*text)
+			}
+		}
 		var r R
 		if err := json.Unmarshal(doc, &r); err != nil {
 			return err
@@ -77,22 +86,12 @@ func docs[R any](a asking, f filter, keep func(R) bool, more ...any) error {
 	return rows.Err()
 }
 
-// query asks with a statement that is prepared once: there are only so many
-// texts, and reading one costs more than most answers.
+// query asks with a statement that is prepared once.
 func (a asking) query(text string, args ...any) (*sql.Rows, error) {
-	text = a.store.sql(text)
-	kept, ok := a.store.asked.Load(text)
-	if !ok {
-		stmt, err := a.store.read.PrepareContext(a.ctx, text)
-		if err != nil {
-			return nil, err
-		}
-		var twice bool
-		if kept, twice = a.store.asked.LoadOrStore(text, stmt); twice {
-			_ = stmt.Close() // another was faster
-		}
+	stmt, err := a.rows.ask(a.ctx, text)
+	if err != nil {
+		return nil, err
 	}
-	stmt := kept.(*sql.Stmt)
 	if a.tx != nil {
 		stmt = a.tx.StmtContext(a.ctx, stmt)
 	}
@@ -154,6 +153,9 @@ func (f *filter) add(text string, args ...any) {
 			switch arg := args[i-1].(type) {
 			case filter:
 				f.splice(arg)
+			case string:
+				f.args = append(f.args, storable(strings.ToValidUTF8(arg, "\uFFFD")))
+				f.text += "$" + strconv.Itoa(len(f.args))
 			default:
 				f.args = append(f.args, arg)
 				f.text += "$" + strconv.Itoa(len(f.args))

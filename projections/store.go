@@ -1,258 +1,402 @@
 package projections
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/url"
-	"strconv"
-	"strings"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"assent/domain"
 	"assent/domain/action"
 	"assent/domain/vocab"
-
-	_ "modernc.org/sqlite" // the driver
 )
 
-// Store is the read models of one database: one writer, which is Run, and any
-// number of readers. Its methods are safe to call at the same time.
+// Store is the read models of one database: one writer at a time, which is
+// Run, and any number of readers. Its methods are safe to call at the same
+// time, and other instances may have the same PostgreSQL database open.
 type Store struct {
-	write *sql.DB // one connection, used by Run
-	read  *sql.DB
-	names *strings.Replacer // {items} becomes items_1
-	words *vocab.Vocabulary
-	kinds map[string]action.Kind
-	clock func() time.Time
+	database    database
+	words       *vocab.Vocabulary
+	kinds       map[string]action.Kind
+	clock       func() time.Time
+	tables      []table // the first is states
+	fingerprint string  // of the tables
+	options
 
-	generation int64
-	states     table
-	tables     []table
-	statements map[string]statements
-	body       *sql.Stmt // a version with its body
-	here, move *sql.Stmt // where the checkpoint is, and putting it elsewhere
-
-	asked sync.Map // text of a question → its *sql.Stmt
+	live atomic.Pointer[generation] // what questions are asked of
 
 	mu      sync.Mutex
-	seen    domain.Position
-	event   domain.ID // at seen
+	opened  map[int64]*generation
+	mark    checkpoint // of the live generation, as far as this process knows
 	folded  time.Time
 	halt    *Halt
 	strange bool          // not yet known to be of the log that Run follows
 	stuck   error         // what ended Run last, until it gets on
-	moved   chan struct{} // closed when seen or halt change
+	moved   chan struct{} // closed when any of these change
 	wanted  chan struct{} // holds one when somebody waits
+	rebuild *Progress     // of the one under way here
 }
 
-// statements are how a table is read and written, one row at a time.
-type statements struct{ load, save, drop *sql.Stmt }
+type options struct {
+	grace   time.Duration
+	memory  int64
+	skipped func(context.Context) ([]domain.ID, error)
+}
 
-// Open opens or makes the read models in the file at path. Tables of another
-// schema, or of another version of any projection, are dropped; Run then folds
-// everything again. Words and kinds are those the log is written with; clock
-// says when, for Status only.
-func Open(ctx context.Context, path string, words *vocab.Vocabulary, kinds map[string]action.Kind, clock func() time.Time) (*Store, error) {
-	s := &Store{words: words, kinds: kinds, clock: clock, states: states(kinds), tables: tables(), moved: make(chan struct{}), wanted: make(chan struct{}, 1)}
-	var err error
-	if s.write, err = sql.Open("sqlite", source(path, "_txlock=immediate&_pragma=cache_size(-32768)&_pragma=wal_autocheckpoint(4000)")); err != nil {
-		return nil, fmt.Errorf("open the read models: %w", err)
+// Option changes how a store works.
+type Option func(*options)
+
+// WithGrace says how long a generation that is no longer live is kept, so that
+// SwitchBack finds it: a day unless said otherwise.
+func WithGrace(d time.Duration) Option { return func(o *options) { o.grace = d } }
+
+// WithMemory says how many bytes of events a rebuild may hold in memory at
+// once, roughly: 128 MiB unless said otherwise. It takes three to four times
+// that for the rows they lead to.
+func WithMemory(bytes int64) Option { return func(o *options) { o.memory = bytes } }
+
+// WithSkipped gives the events that an operator decided to skip, by their ids,
+// as the log has them: whoever folds asks before beginning, so that every
+// rebuild skips the same. A skipped event is told to projections as one that
+// changed nothing.
+func WithSkipped(list func(context.Context) ([]domain.ID, error)) Option {
+	return func(o *options) { o.skipped = list }
+}
+
+// Open opens or makes the read models kept at where: a file (sqlite:PATH or
+// only the path), or a PostgreSQL database (postgres://…), in its schema
+// assent_read. When none are of this program's projections, those that are
+// there answer until Run has folded the log again. Words and kinds are those
+// the log is written with; clock says when, for people only.
+func Open(ctx context.Context, where string, words *vocab.Vocabulary, kinds map[string]action.Kind, clock func() time.Time, more ...Option) (*Store, error) {
+	s := &Store{
+		words: words, kinds: kinds, clock: clock, tables: append([]table{states(kinds)}, tables()...),
+		options: options{grace: 24 * time.Hour, memory: 128 << 20, skipped: func(context.Context) ([]domain.ID, error) { return nil, nil }},
+		opened:  map[int64]*generation{}, moved: make(chan struct{}), wanted: make(chan struct{}, 1),
 	}
-	s.write.SetMaxOpenConns(1)
-	if s.read, err = sql.Open("sqlite", source(path, "_pragma=query_only(1)")); err != nil {
+	for _, o := range more {
+		o(&s.options)
+	}
+	s.fingerprint = fingerprint(s.tables)
+	var err error
+	if s.database, err = openDatabase(ctx, where); err != nil {
+		return nil, err
+	}
+	if err := s.first(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the read models: %w", err), s.Close())
 	}
-	s.read.SetMaxOpenConns(8)
-	s.read.SetMaxIdleConns(8)
-	if err := s.prepare(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the read models at %s (they can be deleted, and are folded again from the log): %w", path, err), s.Close())
-	}
+	s.strange = s.mark.position > 0
 	return s, nil
-}
-
-func source(path, more string) string {
-	return "file:" + url.PathEscape(path) + "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&" + more
 }
 
 // Close lets go of the database. End Run first.
 func (s *Store) Close() error {
-	if s.read == nil {
-		return s.write.Close()
+	var errs []error
+	for _, g := range s.opened {
+		errs = append(errs, s.release(g))
 	}
-	return errors.Join(s.read.Close(), s.write.Close())
+	return errors.Join(append(errs, s.database.close())...)
 }
 
-// prepare brings the schema up to date and reads the checkpoint.
-func (s *Store) prepare(ctx context.Context) error {
-	tx, err := s.write.BeginTx(ctx, nil)
+func (s *Store) release(g *generation) error {
+	g.forget()
+	err := s.database.release(g.db)
+	if g.reads != g.db {
+		err = errors.Join(err, s.database.release(g.reads))
+	}
+	return err
+}
+
+// first takes the generation that is there, or makes one.
+func (s *Store) first(ctx context.Context) error {
+	if err := s.database.prepare(ctx); err != nil {
+		return err
+	}
+	if there, err := s.look(ctx); there || err != nil {
+		return err
+	}
+	release, err := s.database.claim(ctx, true)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }()
-	if err := s.migrate(ctx, tx); err != nil {
+	defer release()
+	if there, err := s.look(ctx); there || err != nil {
+		return err // another instance was faster
+	}
+	if err := s.database.abandoned(ctx); err != nil {
 		return err
 	}
-	if err := tx.Commit(); err != nil {
-		return err
-	}
-	s.strange = s.seen > 0
-	s.statements = map[string]statements{}
-	for _, t := range s.all() {
-		st, err := s.statementsOf(ctx, t)
-		if err != nil {
-			return err
-		}
-		s.statements[t.name] = st
-	}
-	for _, p := range []struct {
-		into  **sql.Stmt
-		query string
-	}{
-		{&s.body, `SELECT doc, body FROM {versions} WHERE key = $1`},
-		{&s.here, `SELECT position FROM checkpoint WHERE one = 1 AND generation = $1`},
-		{&s.move, `UPDATE checkpoint SET position = $1, event = $2 WHERE one = 1`},
-	} {
-		if *p.into, err = s.write.PrepareContext(ctx, s.sql(p.query)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.anew(ctx)
 }
 
-func (s *Store) all() []table { return append([]table{s.states}, s.tables...) }
-
-// migrate keeps the tables when they are of this very schema, and replaces
-// them by the next generation when they are not.
-func (s *Store) migrate(ctx context.Context, tx *sql.Tx) error {
-	for _, ddl := range []string{
-		`CREATE TABLE IF NOT EXISTS checkpoint (one BIGINT PRIMARY KEY, generation BIGINT NOT NULL, fingerprint TEXT NOT NULL, position BIGINT NOT NULL, event TEXT NOT NULL)`,
-		`CREATE TABLE IF NOT EXISTS generations (name TEXT PRIMARY KEY)`, // every table that this package made
-	} {
-		if _, err := tx.ExecContext(ctx, ddl); err != nil {
-			return err
-		}
-	}
-	var fingerprint string
-	err := tx.QueryRowContext(ctx, `SELECT generation, fingerprint, position, event FROM checkpoint WHERE one = 1`).Scan(&s.generation, &fingerprint, &s.seen, &s.event)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+// anew makes an empty generation and lets it take over.
+func (s *Store) anew(ctx context.Context) error {
+	list, err := s.database.list(ctx)
+	if err != nil {
 		return err
 	}
-	if err == nil && fingerprint == s.fingerprint() {
-		s.name()
+	g, err := s.begin(ctx, list)
+	if err == nil {
+		err = s.index(ctx, g, false, func() {})
+	}
+	if err != nil {
+		return err
+	}
+	now := checkpoint{generation: g.number, fingerprint: s.fingerprint, swapped: lastSwap(list) + 1, moved: s.clock().UnixNano()}
+	if err := s.database.finish(ctx, g, now); err != nil {
+		return err
+	}
+	return s.use(ctx, now)
+}
+
+func lastSwap(list []checkpoint) (last int64) {
+	for _, c := range list {
+		last = max(last, c.swapped)
+	}
+	return last
+}
+
+// look finds the generation that is live by now, and uses it: the last that
+// took over of those with this program's tables, or of all when there are
+// none. It says whether there is one.
+func (s *Store) look(ctx context.Context) (bool, error) {
+	list, err := s.database.list(ctx)
+	if err != nil {
+		return false, err
+	}
+	live, there := liveOf(list, s.fingerprint)
+	if !there {
+		return false, nil
+	}
+	return true, s.use(ctx, live)
+}
+
+// liveOf is the generation that questions are asked of by who has these tables.
+func liveOf(list []checkpoint, fingerprint string) (live checkpoint, there bool) {
+	for _, c := range list {
+		ours, better := c.fingerprint == fingerprint, live.fingerprint == fingerprint
+		if c.swapped > 0 && (!there || ours && !better || ours == better && c.swapped > live.swapped) {
+			live, there = c, true
+		}
+	}
+	return live, there
+}
+
+// Seen says how far the read models kept at where have come, without making
+// any: 0 when there are none.
+func Seen(ctx context.Context, where string) (domain.Position, error) {
+	var seen domain.Position
+	err := listed(ctx, where, func(_ database, list []checkpoint) error {
+		for _, c := range list {
+			if c.swapped > 0 {
+				seen = max(seen, c.position)
+			}
+		}
 		return nil
-	}
-	s.seen, s.event = 0, ""
-	s.generation++
-	s.name()
-	if err := s.dropAll(ctx, tx); err != nil {
-		return err
-	}
-	for _, t := range s.all() {
-		if err := s.create(ctx, tx, t); err != nil {
-			return fmt.Errorf("make %s: %w", t.name, err)
+	})
+	return seen, err
+}
+
+// Remove removes the read models kept at where, every generation: they are
+// folded again from the log. Nobody may have them open.
+func Remove(ctx context.Context, where string) error {
+	return listed(ctx, where, func(d database, list []checkpoint) (err error) {
+		for _, c := range list {
+			err = errors.Join(err, d.drop(ctx, c.generation))
 		}
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO checkpoint (one, generation, fingerprint, position, event) VALUES (1, $1, $2, 0, '')
-		ON CONFLICT (one) DO UPDATE SET generation = EXCLUDED.generation, fingerprint = EXCLUDED.fingerprint, position = 0, event = ''`,
-		s.generation, s.fingerprint())
-	return err
+		return err
+	})
 }
 
-// name fixes the names of this generation's tables for every query.
-func (s *Store) name() {
-	var pairs []string
-	for _, t := range s.all() {
-		pairs = append(pairs, "{"+t.name+"}", t.name+"_"+strconv.FormatInt(s.generation, 10))
-	}
-	s.names = strings.NewReplacer(pairs...)
-}
-
-// sql is a query with its tables named.
-func (s *Store) sql(query string) string { return s.names.Replace(query) }
-
-func (s *Store) dropAll(ctx context.Context, tx *sql.Tx) error {
-	names, err := rowsOf[string](ctx, tx, `SELECT name FROM generations`)
+// listed looks at what is kept at where without a store.
+func listed(ctx context.Context, where string, do func(database, []checkpoint) error) error {
+	d, err := openDatabase(ctx, where)
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		if _, err := tx.ExecContext(ctx, `DROP TABLE IF EXISTS `+name); err != nil {
-			return err
-		}
+	var list []checkpoint
+	there, err := d.there(ctx)
+	if err == nil && there {
+		list, err = d.list(ctx)
 	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM generations`)
+	if err == nil {
+		err = do(d, list)
+	}
+	return errors.Join(err, d.close())
+}
+
+// generation gives one that is there, opened.
+func (s *Store) generation(ctx context.Context, c checkpoint) (*generation, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, ok := s.opened[c.generation]
+	if !ok {
+		db, reads, err := s.database.open(ctx, c.generation)
+		if err != nil {
+			return nil, fmt.Errorf("open generation %d: %w", c.generation, err)
+		}
+		g = s.newGeneration(c.generation, c.fingerprint, db, reads)
+		s.opened[c.generation] = g
+	}
+	if g.fingerprint != s.fingerprint {
+		return g, nil // another version's: only read
+	}
+	return g, g.prepare(ctx, s.tables)
+}
+
+// use lets questions be asked of a generation from now on.
+func (s *Store) use(ctx context.Context, c checkpoint) error {
+	g, err := s.generation(ctx, c)
+	if err == nil {
+		s.turn(func() {
+			if c.fingerprint == s.mark.fingerprint && c.swapped < s.mark.swapped {
+				return // another took over while this one was looked up
+			}
+			s.mark = c
+			s.live.Store(g)
+		})
+	}
 	return err
 }
 
-func (s *Store) create(ctx context.Context, tx *sql.Tx, t table) error {
-	for _, ddl := range t.ddl() {
-		if _, err := tx.ExecContext(ctx, s.sql(ddl)); err != nil {
-			return err
+// passed notes where a generation is by now.
+func (s *Store) passed(g *generation, c checkpoint) {
+	s.turn(func() {
+		if s.live.Load() == g && c.position > s.mark.position {
+			s.mark, s.folded, s.stuck = c, s.clock(), nil
 		}
-	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO generations (name) VALUES ($1)`, s.sql("{"+t.name+"}"))
-	return err
+	})
 }
 
-func (t table) ddl() []string {
-	var columns strings.Builder
-	for _, c := range t.columns {
-		columns.WriteString(", " + c + " NOT NULL")
+// turn changes what Status and Wait see, and wakes who waits.
+func (s *Store) turn(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+	close(s.moved)
+	s.moved = make(chan struct{})
+}
+
+// here is the live generation, and where it is.
+func (s *Store) here() (*generation, checkpoint) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live.Load(), s.mark
+}
+
+// Status is how far the read models are.
+type Status struct {
+	Generation int64           `json:"generation"`
+	Position   domain.Position `json:"position,string"`
+	At         time.Time       `json:"at,omitzero"`       // log time of the last event folded
+	Events     int64           `json:"events"`            // how many were folded
+	FoldedAt   time.Time       `json:"foldedAt,omitzero"` // when this process last folded something
+	Current    bool            `json:"current"`           // false: another version's rows, until a rebuild is done
+	Halt       *Halt           `json:"halt,omitempty"`
+	Rebuild    *Progress       `json:"rebuild,omitempty"` // of the one under way in this process
+	Stuck      error           `json:"-"`                 // what keeps them from getting on; nil while nothing does
+}
+
+// Status says how far the read models are, and where they stand still if they do.
+func (s *Store) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := Status{
+		Generation: s.mark.generation, Position: s.mark.position, Events: s.mark.events, FoldedAt: s.folded,
+		Current: s.mark.fingerprint == s.fingerprint, Halt: s.halt, Rebuild: s.rebuild, Stuck: s.stuck,
 	}
-	list := []string{
-		`DROP TABLE IF EXISTS {` + t.name + `}`, // one of that name that nobody remembers making
-		`CREATE TABLE {` + t.name + `} (key TEXT PRIMARY KEY, workspace TEXT NOT NULL, doc TEXT NOT NULL` + columns.String() + `)`,
+	if s.mark.at > 0 {
+		status.At = time.Unix(0, s.mark.at).UTC()
 	}
-	for i, on := range t.indexes {
-		list = append(list, fmt.Sprintf(`CREATE INDEX {%s}_by_%d ON {%s} (%s)`, t.name, i+1, t.name, on))
+	return status
+}
+
+// Model is one read model: a table of every generation.
+type Model struct {
+	Name    string `json:"name"`
+	Version int    `json:"version"`
+}
+
+// Models are all read models. They share one checkpoint, so that any question
+// about several is answered as of one position.
+func (s *Store) Models() []Model {
+	var list []Model
+	for _, t := range s.tables {
+		list = append(list, Model{t.name, t.version})
 	}
 	return list
 }
 
-// fingerprint is what must be the same for tables to be kept.
-func (s *Store) fingerprint() string {
-	h := sha256.New()
-	for _, t := range s.all() {
-		fmt.Fprintf(h, "%s %d %q\n", t.name, t.version, t.ddl())
-	}
-	return hex.EncodeToString(h.Sum(nil))
+// Generation is one set of tables that is kept.
+type Generation struct {
+	Number   int64           `json:"number"`
+	State    string          `json:"state"` // live, ready (rebuilt and not yet live), previous, or other (of another version of this program)
+	Position domain.Position `json:"position,string"`
+	Events   int64           `json:"events"`
+	Moved    time.Time       `json:"moved"` // when something was last folded into it
 }
 
-func (s *Store) statementsOf(ctx context.Context, t table) (st statements, err error) {
-	names, marks, sets := "key, workspace, doc", "$1, $2, $3", "doc = EXCLUDED.doc"
-	for i, c := range t.columns {
-		name, _, _ := strings.Cut(c, " ")
-		names += ", " + name
-		marks += ", $" + strconv.Itoa(i+4)
-		sets += ", " + name + " = EXCLUDED." + name
+// Generations lists what is kept, oldest first.
+func (s *Store) Generations(ctx context.Context) ([]Generation, error) {
+	list, err := s.database.list(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the generations: %w", err)
 	}
-	for _, p := range []struct {
-		into  **sql.Stmt
-		query string
-	}{
-		{&st.load, `SELECT doc FROM {` + t.name + `} WHERE key = $1`},
-		{&st.save, `INSERT INTO {` + t.name + `} (` + names + `) VALUES (` + marks + `) ON CONFLICT (key) DO UPDATE SET ` + sets},
-		{&st.drop, `DELETE FROM {` + t.name + `} WHERE key = $1`},
-	} {
-		if *p.into, err = s.write.PrepareContext(ctx, s.sql(p.query)); err != nil {
-			return st, fmt.Errorf("prepare %s: %w", t.name, err)
+	slices.SortFunc(list, func(a, b checkpoint) int { return cmp.Compare(a.generation, b.generation) })
+	live := s.Status().Generation
+	found := make([]Generation, len(list))
+	for i, c := range list {
+		state := "previous"
+		switch {
+		case c.generation == live:
+			state = "live"
+		case c.fingerprint != s.fingerprint:
+			state = "other"
+		case c.swapped == 0:
+			state = "ready"
+		}
+		found[i] = Generation{c.generation, state, c.position, c.events, time.Unix(0, c.moved).UTC()}
+	}
+	return found, nil
+}
+
+// Wait returns when the read models have seen a position. The error is the
+// context's, or what keeps them from getting there: a *Halt, or the fault that
+// ended Run last.
+func (s *Store) Wait(ctx context.Context, position domain.Position) error {
+	for {
+		s.mu.Lock()
+		seen, halt, stuck, moved := s.mark.position, s.halt, s.stuck, s.moved
+		if s.strange {
+			seen = -1 // it may be of another log
+		}
+		s.mu.Unlock()
+		switch {
+		case seen >= position:
+			return nil
+		case halt != nil:
+			return halt
+		case stuck != nil:
+			return stuck
+		}
+		select {
+		case s.wanted <- struct{}{}: // somebody is waiting: do not gather any longer
+		default:
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for position %d: %w", position, ctx.Err())
 		}
 	}
-	return st, nil
-}
-
-// querier is a database or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // rowsOf is the single column of a query.
-func rowsOf[T any](ctx context.Context, q querier, query string, args ...any) ([]T, error) {
+func rowsOf[T any](ctx context.Context, q queryer, query string, args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

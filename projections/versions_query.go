@@ -193,7 +193,7 @@ func (a asking) compareSites(workspace, handle, from, to string) ([]domain.Chang
 			return nil, err
 		}
 	}
-	order, err := rowsOf[string](a.ctx, a.tx, a.store.sql(`SELECT id FROM {items} WHERE workspace = $1 AND site = $2 ORDER BY created`), workspace, handle)
+	order, err := rowsOf[string](a.ctx, a.tx, a.rows.sql(`SELECT id FROM {items} WHERE workspace = $1 AND site = $2 ORDER BY created`), workspace, handle)
 	if err != nil {
 		return nil, err
 	}

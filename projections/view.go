@@ -163,7 +163,7 @@ func noVersion(name string) error {
 
 // lastPublish is the version of what is live; 0 when nothing ever was.
 func (a asking) lastPublish(workspace, handle string) (domain.Version, error) {
-	last, err := rowsOf[domain.Version](a.ctx, a.tx, a.store.sql(`SELECT COALESCE(MAX(publish), 0) FROM {publishes} WHERE workspace = $1 AND site = $2`), workspace, handle)
+	last, err := rowsOf[domain.Version](a.ctx, a.tx, a.rows.sql(`SELECT COALESCE(MAX(publish), 0) FROM {publishes} WHERE workspace = $1 AND site = $2`), workspace, handle)
 	if err != nil {
 		return 0, err
 	}
