@@ -42,11 +42,11 @@ func (t *trip) sameCommand() error {
 	if err != nil || len(history) == 0 {
 		return err
 	}
+	t.commanded = false // its id stands for this and is not given again
 	state, err := command.Kind.Fold(eventsOf(history))
 	if err != nil {
 		return err
 	}
-	t.commanded = false // its id stands for this and is not given again
 	if history[0].Envelope.Args != t.cmd.Digest {
 		return reused
 	}

@@ -101,7 +101,7 @@ func (r *Road) append(ctx context.Context, writes ...Write) (Receipt, error) {
 	receipt, err := r.Log.Append(ctx, writes...)
 	switch {
 	case errors.Is(err, ErrUnavailable):
-		r.trouble.Store(&trouble{r.Clock(), err})
+		r.trouble.Store(&trouble{at: r.Clock(), err: err})
 	case err == nil && slices.ContainsFunc(writes, func(w Write) bool { return len(w.Events) > 0 }):
 		r.trouble.Store(nil) // a check alone proves nothing
 	}
@@ -137,8 +137,9 @@ func inOrder(writes []Write) []Write {
 
 // trouble is the last time that the log could not be written.
 type trouble struct {
-	at  time.Time
-	err error
+	at   time.Time
+	err  error
+	seen bool // by a check, too
 }
 
 // recent is how long a failed write makes the log count as not writable, when
@@ -146,13 +147,18 @@ type trouble struct {
 const recent = 30 * time.Second
 
 // Writable is nil when the log takes appends, as far as asking tells: a check
-// goes through, and the last write did.
+// goes through, and the last write did. A database that was away fails checks
+// as well, so one that goes through says that it is back; a full disk does not.
 func (r *Road) Writable(ctx context.Context) error {
-	if t := r.trouble.Load(); t != nil && r.Clock().Sub(t.at) < recent {
+	_, err := r.Log.Append(ctx, Write{Stream: domain.Stream{Category: "workspace", Workspace: "ready", ID: "check"}})
+	switch t := r.trouble.Load(); {
+	case err != nil:
+		r.trouble.Store(&trouble{at: r.Clock(), err: err, seen: true})
+		return err
+	case t != nil && !t.seen && r.Clock().Sub(t.at) < recent:
 		return t.err
 	}
-	_, err := r.Log.Append(ctx, Write{Stream: domain.Stream{Category: "workspace", Workspace: "ready", ID: "check"}})
-	return err
+	return nil
 }
 
 // errand is a call and what stays the same however often it takes the road.

@@ -58,6 +58,9 @@ func (u *undoing) find() error {
 		if c := t.Stream.Category; c == address.Kind.Category || c == command.Kind.Category || t.Stream.Workspace != u.by.Workspace() {
 			continue // addresses follow from the things themselves; an id that was used stays used
 		}
+		if _, known := u.road.Kinds[t.Stream.Category]; !known {
+			return domain.Refuse("unsupported", "This was done by a newer version (to a %s). Upgrade before taking it back.", t.Stream.Category)
+		}
 		if _, read := u.histories[t.Stream]; !read {
 			history, err := u.road.things.history(u.ctx, t.Stream)
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 type auditCmd struct {
 	auditQuery
 	JSONL bool `help:"One JSON value a line." name:"jsonl"`
+	stores
 }
 
 // auditQuery is what to list, newest first.
@@ -34,7 +35,7 @@ type auditQuery struct {
 
 // Run prints the list.
 func (c *auditCmd) Run(e *env) error {
-	at, err := enter(e.ctx, e.Data, false)
+	at, err := enter(e.ctx, e.Data, c.stores, false)
 	if err != nil {
 		return err
 	}

@@ -44,14 +44,18 @@ type options struct {
 type grammar struct {
 	options
 
-	Serve   serveCmd   `cmd:"" help:"Serve people and agents."`
-	Mcp     mcpCmd     `cmd:"" help:"Serve one local agent on standard input and output."`
-	Import  importCmd  `cmd:"" help:"Take a folder of Markdown or HTML into a site's draft."`
-	Audit   auditCmd   `cmd:"" help:"Who did what, for whom, under which rule."`
-	Demo    demoCmd    `cmd:"" help:"Play the whole story with a real client."`
-	Verify  verifyCmd  `cmd:"" help:"Walk the log's chain and compare it with its head."`
-	Docs    docsCmd    `cmd:"" help:"Print the tool reference." hidden:""`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Serve       serveCmd       `cmd:"" help:"Serve people and agents."`
+	Mcp         mcpCmd         `cmd:"" help:"Serve one local agent on standard input and output."`
+	Import      importCmd      `cmd:"" help:"Take a folder of Markdown or HTML into a site's draft."`
+	Audit       auditCmd       `cmd:"" help:"Who did what, for whom, under which rule."`
+	Demo        demoCmd        `cmd:"" help:"Play the whole story with a real client."`
+	Verify      verifyCmd      `cmd:"" help:"Walk the log's chain and compare it with its head and every signed head."`
+	Log         logCmd         `cmd:"" help:"Sign where the log ends, copy it, or accept an older copy."`
+	Backup      backupCmd      `cmd:"" help:"Copy the log into a file, while it is served."`
+	Restore     restoreCmd     `cmd:"" help:"Make a data folder from a backup."`
+	Projections projectionsCmd `cmd:"" help:"Read models: where they are, fold them again, compare, switch back."`
+	Docs        docsCmd        `cmd:"" help:"Print the tool reference." hidden:""`
+	Version     versionCmd     `cmd:"" help:"Print the version."`
 }
 
 // env is what a command runs in.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"assent/commands"
-	"assent/domain"
 	"assent/domain/proposal"
 )
 
@@ -18,7 +17,7 @@ func TestTimeGoesBy(t *testing.T) {
 	s := servingPlan(t, plan{dir: t.TempDir(), vault: cheap, notend: true, clock: func() time.Time {
 		return time.Now().Add(time.Duration(ahead.Load()))
 	}})
-	p := &inProcess{newPeople(s.url, greeted(t, s)), s, map[string]commands.Call{}, map[string]domain.Person{}}
+	p := inProcessOf(t, s)
 	p.owner(t, "ana", "home")
 	p.agent(t, "bot", "ana", "edits", nil)
 	made := p.act(t, "bot", "article.create", map[string]any{"site": "main", "slug": "one", "title": "One", "body": ""})

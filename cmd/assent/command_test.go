@@ -60,7 +60,7 @@ func TestHowCommandsEnd(t *testing.T) {
 		"a log that is another kind of file": {[]string{"verify", "--data", copyOf(write("log.db", "not a log"))}, exitClosed, "log.db"},
 		"a log that was put away":            {[]string{"verify", "--data", copyOf(func(dir string) { remove(t, dir, "log.db"); write("log.db", "")(dir) })}, exitFound, "its end is missing"},
 		"a secret that was put away":         {[]string{"audit", "--data", copyOf(func(dir string) { remove(t, dir, "secret") })}, exitClosed, "put it back"},
-		"read models that were put away":     {[]string{"audit", "--data", copyOf(func(dir string) { remove(t, dir, "read.db") })}, exitDone, ""},
+		"read models that were put away":     {[]string{"audit", "--data", copyOf(func(dir string) { remove(t, dir, "read-1.db") })}, exitDone, ""},
 		"a person who is not there":          {[]string{"import", "demosite", "--data", good, "--as", "nobody@example.org"}, exitRefused, "not-found"},
 		"an agent who is not there":          {[]string{"mcp", "--data", good, "--agent", "Jane Doe"}, exitRefused, "no such agent"},
 	}

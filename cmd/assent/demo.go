@@ -113,7 +113,7 @@ func (d *demo) play(ctx context.Context) error {
 // importSite takes the folder in through the server's socket, as the command
 // line does on a served folder.
 func (d *demo) importSite(ctx context.Context) (string, error) {
-	at, err := enter(ctx, d.dir, true)
+	at, err := enter(ctx, d.dir, stores{}, true)
 	if err != nil {
 		return "", err
 	}

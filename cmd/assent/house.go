@@ -14,7 +14,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"assent/commands"
-	"assent/commands/eventlog/sqlite"
+	"assent/commands/eventlog/checkpoint"
 	"assent/commands/vault"
 	"assent/domain"
 	"assent/domain/action"
@@ -31,17 +31,19 @@ type house struct {
 	dir      string
 	secret   []byte
 	log      commands.Log
+	kept     httpapi.Kept // what keeps the log
 	people   *vault.Vault
 	rows     *projections.Store
 	registry *action.Registry
 	answers  commands.Answers
 	road     *commands.Road
 	desk     *commands.Desk
-	signer   *httpapi.Signer // of previews
-	cut      domain.Position // where the log ended once, if it ends earlier now
+	signer   *httpapi.Signer       // of previews
+	heads    *checkpoint.Publisher // of where the log ends; nil for a log that cannot be signed
 	clock    func() time.Time
 
 	lock    *flock.Flock
+	alone   *flock.Flock // of a log in a file elsewhere; nil for others
 	stop    context.CancelFunc
 	running chan error // ends when the read models do
 }
@@ -54,22 +56,27 @@ type plan struct {
 	dir    string
 	url    string // public address, without a slash at the end
 	clock  func() time.Time
+	at     string // the log's URL; in the folder when empty
+	people string // where people are; beside the log or in the folder when empty
 	log    func(ctx context.Context, path string, clock func() time.Time) (commands.Log, error)
+	read   string // where the read models are; in the folder when empty
 	vault  []vault.Option
 	notend bool // leave finishing to whoever asks
+
+	heads []string      // where signed heads go besides the folder's own list
+	every time.Duration // how often; an hour unless said
 }
 
 func (p plan) filled() plan {
 	if p.clock == nil {
 		p.clock = time.Now
 	}
+	if p.every == 0 {
+		p.every = headsEvery
+	}
 	if p.log == nil {
-		p.log = func(ctx context.Context, path string, clock func() time.Time) (commands.Log, error) {
-			l, err := sqlite.Open(ctx, path, clock)
-			if err != nil {
-				return nil, err // and not a log that is nil inside
-			}
-			return l, nil
+		p.log = func(ctx context.Context, _ string, clock func() time.Time) (commands.Log, error) {
+			return openLog(ctx, p.at, p.dir, clock)
 		}
 	}
 	return p
@@ -114,27 +121,38 @@ func (h *house) open(ctx context.Context, p plan) (err error) {
 		return err
 	}
 	kinds := catalogue.Kinds()
+	if h.alone, err = lockLog(p.at, h.dir); err != nil {
+		return err
+	}
 	l, err := p.log(ctx, filepath.Join(h.dir, "log.db"), p.clock)
 	if err != nil {
 		return err
 	}
 	h.log = l
-	if h.people, err = vault.Open(ctx, filepath.Join(h.dir, "people.db"), h.secret, append(p.vault, vault.WithClock(p.clock))...); err != nil {
+	if h.kept.By, _, err = splitLog(p.at, h.dir); err != nil {
+		return err
+	}
+	h.kept.Atomic = l.Atomic()
+	if err := h.signHeads(ctx, p); err != nil {
+		return err
+	}
+	people, err := peopleIn(p.people, p.at, h.dir)
+	if err != nil {
+		return err
+	}
+	if h.people, err = vault.Open(ctx, people, h.secret, append(p.vault, vault.WithClock(p.clock))...); err != nil {
 		return err
 	}
 	if err := h.belongTogether(ctx); err != nil {
 		return err
 	}
-	if err := private(filepath.Join(h.dir, "read.db")); err != nil {
-		return err
-	}
-	if h.rows, err = projections.Open(ctx, filepath.Join(h.dir, "read.db"), words, kinds, p.clock); err != nil {
+	if h.rows, err = projections.Open(ctx, readAt(p.read, h.dir), words, kinds, p.clock); err != nil {
 		return err
 	}
 	if head, err := h.log.Head(ctx); err != nil {
 		return err
-	} else if seen := h.rows.Status().Position; seen > head.Position {
-		h.cut = seen
+	} else if err := cutShort(h.rows.Status().Position, head.Position); err != nil {
+		return err
 	}
 	h.answers = commands.Answers{}
 	h.road = commands.NewRoad(commands.Parts{
@@ -169,24 +187,24 @@ func (h *house) belongTogether(ctx context.Context) error {
 	}
 	people, err := h.people.Any(ctx)
 	if err == nil && people {
-		err = fmt.Errorf("the log in %s is empty, but there are people in people.db: put the right log.db back, or begin in another folder", h.dir)
+		err = fmt.Errorf("the log is empty, but there are people in %s: put the right log back (--log, ASSENT_LOG), or begin in another folder", h.dir)
 	}
 	return err
 }
 
-// private makes a file for its owner's eyes only, unless it is there.
-func private(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
+// readAt is where the read models are kept: in the data folder unless a URL
+// names another place.
+func readAt(url, dir string) string {
+	if url == "" || url == "sqlite:" {
+		return filepath.Join(dir, "read.db")
 	}
-	return errors.Join(f.Chmod(0o600), f.Close())
+	return url
 }
 
 // start lets the read models follow the log and finishes what was left.
 func (h *house) start(p plan) {
 	ctx, stop := context.WithCancel(context.Background())
-	h.stop, h.running = stop, make(chan error, 2)
+	h.stop, h.running = stop, make(chan error, 3)
 	go func() { h.running <- h.follow(ctx) }()
 	go func() {
 		if p.notend {
@@ -195,23 +213,29 @@ func (h *house) start(p plan) {
 		}
 		h.running <- h.road.Tend(ctx, 2*time.Second)
 	}()
+	go func() {
+		if h.heads != nil {
+			h.heads.Run(ctx, p.every)
+		}
+		h.running <- nil
+	}()
 }
 
 // follow keeps the read models up with the log. After a fault it begins again
-// where they are; an event that cannot be folded stops them until somebody
-// has looked, while everything else goes on.
+// where they are; an event that cannot be folded stops them until an operator
+// has it skipped, while everything else goes on.
 func (h *house) follow(ctx context.Context) error {
 	again := time.NewTicker(time.Second)
 	defer again.Stop()
+	said := ""
 	for {
 		err := h.rows.Run(ctx, h.log)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		slog.ErrorContext(ctx, "the read models stopped", "error", err)
-		if _, halted := errors.AsType[*projections.Halt](err); halted {
-			<-ctx.Done()
-			return ctx.Err()
+		if err.Error() != said {
+			said = err.Error()
+			slog.ErrorContext(ctx, "the read models stopped", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -230,7 +254,7 @@ func (h *house) Close() error {
 		errs = append(errs, h.road.Close(flush))
 		cancel()
 		h.stop()
-		for range 2 {
+		for range cap(h.running) {
 			if err := <-h.running; err != nil && !errors.Is(err, context.Canceled) {
 				errs = append(errs, err)
 			}
@@ -243,9 +267,17 @@ func (h *house) Close() error {
 		errs = append(errs, h.people.Close())
 	}
 	if h.log != nil {
+		if h.stop != nil {
+			h.lastHead()
+		}
 		errs = append(errs, h.log.Close())
 	}
-	return errors.Join(append(errs, h.lock.Unlock())...)
+	for _, l := range []*flock.Flock{h.alone, h.lock} {
+		if l != nil {
+			errs = append(errs, l.Unlock())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // secretOf reads the server's secret, and makes it on the first start: never

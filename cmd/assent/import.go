@@ -30,6 +30,7 @@ type importCmd struct {
 	Dir  string `arg:"" help:"Folder of Markdown or HTML." type:"existingdir"`
 	Site string `help:"The site's handle." default:"main"`
 	As   string `help:"Email of the person who does it; the owner when left out."`
+	stores
 }
 
 // Run imports and says what became of each kind of file.
@@ -39,7 +40,7 @@ func (c *importCmd) Run(e *env) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	at, err := enter(e.ctx, e.Data, true)
+	at, err := enter(e.ctx, e.Data, c.stores, true)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"assent/commands"
 	"assent/domain"
 	"assent/domain/action"
+	"assent/projections"
 )
 
 // The server that owns a folder listens on a socket in it, for its own user
@@ -48,18 +49,20 @@ type asked struct {
 	Action string          `json:"action,omitempty"`
 	Args   json.RawMessage `json:"args,omitempty"`
 	Audit  *auditQuery     `json:"audit,omitempty"`
+
+	Projections *projectionsQuery `json:"projections,omitempty"`
 }
 
-// answered is what comes back: one line, or several with progress.
+// answered is what comes back, a line each: the answer, and the end.
 type answered struct {
 	Outcome *commands.Outcome `json:"outcome,omitempty"`
 	Audit   json.RawMessage   `json:"audit,omitempty"`
-	Done    domain.Position   `json:"done,omitempty"`
-	Total   domain.Position   `json:"total,omitempty"`
 	Refusal *domain.Refusal   `json:"refusal,omitempty"`
 	Fault   string            `json:"fault,omitempty"`
-	Found   string            `json:"found,omitempty"` // by verify
 	End     bool              `json:"end,omitempty"`
+
+	Projections json.RawMessage       `json:"projections,omitempty"`
+	Progress    *projections.Progress `json:"progress,omitempty"`
 }
 
 // localHandler is the server's half.
@@ -86,9 +89,16 @@ func (h *house) localHandler() http.Handler {
 			return err
 		})
 	})
-	mux.HandleFunc("POST /verify", func(w http.ResponseWriter, r *http.Request) {
-		serveLocal(w, r, func(ctx context.Context, _ asked, say func(answered)) error {
-			return h.Verify(ctx, func(done, total domain.Position) { say(answered{Done: done, Total: total}) })
+	mux.HandleFunc("POST /projections", func(w http.ResponseWriter, r *http.Request) {
+		serveLocal(w, r, func(ctx context.Context, a asked, say func(answered)) error {
+			if a.Projections == nil {
+				a.Projections = &projectionsQuery{}
+			}
+			answer, err := h.Projections(ctx, *a.Projections, func(p projections.Progress) { say(answered{Progress: &p}) })
+			if answer != nil {
+				say(answered{Projections: answer})
+			}
+			return err
 		})
 	})
 	mux.HandleFunc("POST /speak", h.speakOverSocket)
@@ -121,8 +131,6 @@ func faultOf(err error) answered {
 	a := answered{End: true}
 	if no, ok := errors.AsType[*domain.Refusal](err); ok {
 		a.Refusal = no
-	} else if e, ok := errors.AsType[ended](err); ok && e.code == exitFound {
-		a.Found = e.says
 	} else {
 		a.Fault = err.Error()
 	}
@@ -133,8 +141,6 @@ func (a answered) err() error {
 	switch {
 	case a.Refusal != nil:
 		return a.Refusal
-	case a.Found != "":
-		return ended{exitFound, a.Found}
 	case a.Fault != "":
 		return errors.New(a.Fault)
 	}
@@ -249,8 +255,15 @@ func (j *joined) Audit(ctx context.Context, q auditQuery) (page json.RawMessage,
 	return page, err
 }
 
-func (j *joined) Verify(ctx context.Context, progress func(done, total domain.Position)) error {
-	return j.ask(ctx, "/verify", asked{}, func(got answered) { progress(got.Done, got.Total) })
+func (j *joined) Projections(ctx context.Context, q projectionsQuery, progress func(projections.Progress)) (answer json.RawMessage, err error) {
+	err = j.ask(ctx, "/projections", asked{Projections: &q}, func(got answered) {
+		if got.Progress != nil {
+			progress(*got.Progress)
+		} else {
+			answer = got.Projections
+		}
+	})
+	return answer, err
 }
 
 // Speak joins two streams: this process's and the server's.

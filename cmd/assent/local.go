@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/user"
-	"path/filepath"
 	"time"
 
 	"assent/commands"
@@ -17,6 +16,7 @@ import (
 	"assent/domain/place"
 	"assent/domain/policy"
 	"assent/mcp"
+	"assent/projections"
 )
 
 // defaultWorkspace is the one that is there from the start.
@@ -30,8 +30,9 @@ type local interface {
 	Do(ctx context.Context, who localCaller, a *action.Action, args any) (commands.Outcome, error)
 	// Audit lists what was done; the answer is the page as JSON.
 	Audit(ctx context.Context, q auditQuery) (json.RawMessage, error)
-	// Verify walks the log and tells how far it is.
-	Verify(ctx context.Context, progress func(done, total domain.Position)) error
+	// Projections looks after the read models; the answer is JSON, and err
+	// says how the command ends.
+	Projections(ctx context.Context, q projectionsQuery, progress func(projections.Progress)) (json.RawMessage, error)
 	// Speak serves one agent on a stream until it ends.
 	Speak(ctx context.Context, who localCaller, in io.ReadCloser, out io.WriteCloser) error
 	Close() error
@@ -52,16 +53,23 @@ type localCaller struct {
 // turns is how long a command waits for another one that has the folder.
 const turns = 10 * time.Second
 
-// enter takes a data folder, or joins the server that has it. A command that
-// only looks does not make a folder.
-func enter(ctx context.Context, dir string, anew bool) (local, error) {
-	if _, err := os.Stat(filepath.Join(dir, "log.db")); err != nil && !anew {
+// enter takes a data folder with its stores, or joins the server that has it,
+// with the server's stores. A command that only looks does not make a folder.
+func enter(ctx context.Context, dir string, in stores, anew bool) (local, error) {
+	kind, path, err := splitLog(in.Log, dir)
+	if err != nil {
+		return nil, err
+	}
+	if kind != inSQLite {
+		path = dir
+	}
+	if _, err := os.Stat(path); err != nil && !anew {
 		return nil, fmt.Errorf("there is no data in %s: %w", dir, err)
 	}
 	retry := time.NewTicker(50 * time.Millisecond)
 	defer retry.Stop()
 	for until := time.Now().Add(turns); ; {
-		h, err := plan{dir: dir, url: defaultURL}.open(ctx)
+		h, err := plan{dir: dir, at: in.Log, people: in.People, read: in.Read, url: defaultURL}.open(ctx)
 		if err == nil {
 			return &alone{house: h}, nil
 		}

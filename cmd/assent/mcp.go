@@ -20,6 +20,7 @@ type mcpCmd struct {
 	Scopes    []string `help:"What it may reach; everything when left out."`
 	Site      string   `help:"Only this site."`
 	Workspace string   `help:"The workspace." default:"home"`
+	stores
 }
 
 // Run speaks until the client closes its end.
@@ -29,7 +30,7 @@ func (c *mcpCmd) Run(e *env) error {
 			return domain.Refuse("invalid", "There is no `%s` to be given.", s)
 		}
 	}
-	at, err := enter(e.ctx, e.Data, true)
+	at, err := enter(e.ctx, e.Data, c.stores, true)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +23,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"assent/commands"
+	"assent/commands/eventlog/eventstoredb/fake"
+	"assent/commands/eventlog/memory"
+	"assent/commands/eventlog/postgres/pgtest"
 	"assent/commands/vault"
 	"assent/domain"
 	"assent/domain/policy"
@@ -294,9 +300,81 @@ type inProcess struct {
 	seats  map[string]domain.Person
 }
 
-func newInProcess(t *testing.T) player {
-	s := serving(t)
+func newInProcess(t *testing.T) player { return inProcessOf(t, serving(t)) }
+
+func inProcessOf(t testing.TB, s *server) *inProcess {
 	return &inProcess{newPeople(s.url, greeted(t, s)), s, map[string]commands.Call{}, map[string]domain.Person{}}
+}
+
+// newOnWeak is on a log that writes one stream after another, with gaps
+// between positions.
+func newOnWeak(t *testing.T) player {
+	return inProcessOf(t, servingPlan(t, plan{dir: t.TempDir(), vault: cheap, clock: ticking(), log: func(_ context.Context, _ string, clock func() time.Time) (commands.Log, error) {
+		return memory.New(clock, memory.Weak(), memory.Sparse()), nil
+	}}))
+}
+
+// ticking is a clock that moves on by a millisecond whenever it is read: what
+// is made one after another sorts so, on a log that is faster than that, too.
+func ticking() func() time.Time {
+	var ahead atomic.Int64
+	return func() time.Time { return time.Now().Add(time.Duration(ahead.Add(1)) * time.Millisecond) }
+}
+
+// onPostgres plans servers on databases that have all tables already: to make
+// them takes longer than a story.
+func onPostgres(t *testing.T) func(testing.TB) plan {
+	dir := t.TempDir()
+	made := sync.OnceValue(func() string {
+		at := pgtest.Shared(t).Database(t)
+		h, err := plan{dir: dir, vault: cheap, at: at}.open(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	})
+	return func(t testing.TB) plan {
+		at := pgtest.Copy(t, made())
+		return plan{dir: secretFrom(t, dir), vault: cheap, at: at}
+	}
+}
+
+func newOnPostgres(t *testing.T) func(*testing.T) player {
+	next := onPostgres(t)
+	return func(t *testing.T) player { return inProcessOf(t, servingPlan(t, next(t))) }
+}
+
+// secretFrom is a new data folder with the secret of another, as whoever
+// shares its people needs it.
+func secretFrom(t testing.TB, dir string) string {
+	t.Helper()
+	secret, err := os.ReadFile(filepath.Join(dir, "secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "secret"), secret, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return other
+}
+
+// newOnEventStoreDB is on the adapter and a server that behaves like one.
+func newOnEventStoreDB(t *testing.T) player {
+	return inProcessOf(t, servingPlan(t, plan{dir: t.TempDir(), vault: cheap, at: eventStoreDB(t)}))
+}
+
+func eventStoreDB(t testing.TB) (url string) {
+	t.Helper()
+	s, err := fake.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s.URL()
 }
 
 func (p *inProcess) owner(t testing.TB, name, workspace string) {

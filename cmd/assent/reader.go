@@ -347,14 +347,18 @@ func shownItem(it projections.Item) render.Item {
 // Writable is nil when the log takes appends.
 func (r reader) Writable(ctx context.Context) error { return r.road.Writable(ctx) }
 
-// Behind is how many events the read models have not seen.
+// Behind is how many events the read models have not seen, as far as it is
+// worth counting: positions may be far apart, so the events are looked at.
 func (r reader) Behind(ctx context.Context) (int64, error) {
-	head, err := r.log.Head(ctx)
 	status := r.rows.Status()
 	if status.Stuck != nil {
 		return 0, status.Stuck
 	}
-	return int64(head.Position - status.Position), err
+	if head, err := r.log.Head(ctx); err != nil || head.Position <= status.Position {
+		return 0, err
+	}
+	unseen, err := r.log.ReadAll(ctx, status.Position, 1000)
+	return int64(len(unseen)), err
 }
 
 // Brief is what an agent is told of itself. The road asks the log again on

@@ -36,11 +36,18 @@ type serveCmd struct {
 	URL        string   `help:"Public address, such as https://assent.example.org." env:"ASSENT_URL" name:"url"`
 	Hosts      []string `help:"Further host names this server answers to." env:"ASSENT_ALLOWED_HOSTS" name:"allowed-hosts"`
 	Workspaces []string `help:"Workspaces; the first one's sites are at /sites." default:"home" env:"ASSENT_WORKSPACES"`
+
+	stores
+	headsFlags
+	HeadsEvery time.Duration `help:"How often to sign where the log ends." default:"1h" env:"ASSENT_HEADS_EVERY"`
 }
 
 // Run serves until it is told to stop.
 func (c *serveCmd) Run(e *env) error {
-	s, err := c.open(e.ctx, plan{dir: e.Data})
+	if c.HeadsEvery < time.Second {
+		return ended{exitUsage, "--heads-every is at least 1s"}
+	}
+	s, err := c.open(e.ctx, plan{dir: e.Data, at: c.Log, people: c.People, read: c.Read, heads: c.Heads, every: c.HeadsEvery})
 	if err != nil {
 		return err
 	}
@@ -122,7 +129,7 @@ func (s *server) doors(c *serveCmd) error {
 	}
 	pages, err := httpapi.New(httpapi.Config{
 		Road: s.road, Desk: s.desk, Seater: s.house, Accounts: s.accounts, Queries: rows, Content: rows, Health: rows,
-		Registry: s.registry, Signer: s.signer, Log: slog.Default(),
+		Registry: s.registry, Signer: s.signer, Log: slog.Default(), Kept: s.kept,
 		URL: s.url, Hosts: c.Hosts, Home: c.Workspaces[0], Version: version, Now: s.clock,
 	})
 	if err != nil {
@@ -146,22 +153,38 @@ func (s *server) prepare(ctx context.Context) error {
 			return err
 		}
 		if id := settings.Founder; id != "" {
-			seats, err := s.log.ReadStream(ctx, domain.Stream{Category: person.Kind.Category, Workspace: ws, ID: id}, 0)
-			if err == nil && len(seats) == 0 {
-				_, err = s.Seat(ctx, ws, id)
-			}
+			seat := domain.Stream{Category: person.Kind.Category, Workspace: ws, ID: id}
+			err := s.unlessThere(ctx, seat, func() error {
+				_, err := s.Seat(ctx, ws, id)
+				return err
+			})
 			if err != nil {
 				return err
 			}
 		}
 	}
 	main := domain.Stream{Category: site.Kind.Category, Workspace: defaultWorkspace, ID: "main"}
-	if made, err := s.log.ReadStream(ctx, main, 0); err != nil || len(made) > 0 {
+	return s.unlessThere(ctx, main, func() error {
+		call := commands.Call{Workspace: main.Workspace, Principal: domain.Principal{Kind: domain.KindSystem, ID: "setup"}}
+		_, err := s.must(ctx, call, site.Create, site.CreateArgs{Which: site.Which{Site: main.ID}, Title: "Main"})
+		return err
+	})
+}
+
+// unlessThere makes a thing unless there has been one. Another server that
+// starts on the same log may be making it at this moment, and that will do.
+func (s *server) unlessThere(ctx context.Context, at domain.Stream, do func() error) error {
+	made, err := s.log.ReadStream(ctx, at, 0)
+	if err != nil || len(made) > 0 {
 		return err
 	}
-	call := commands.Call{Workspace: main.Workspace, Principal: domain.Principal{Kind: domain.KindSystem, ID: "setup"}}
-	_, err := s.must(ctx, call, site.Create, site.CreateArgs{Which: site.Which{Site: main.ID}, Title: "Main"})
-	return err
+	failed := do()
+	if _, refused := errors.AsType[*domain.Refusal](failed); refused {
+		if made, err := s.log.ReadStream(ctx, at, 0); err == nil && len(made) > 0 {
+			return nil
+		}
+	}
+	return failed
 }
 
 // greet says where everything is, with a set-up link for each workspace that

@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the stories say now into their files")
 
-// TestStories plays every story through every door. The files say what each
+// TestStories plays every story through every door and on every log. The files say what each
 // step answers; the in-process player may rewrite them with -update, and the
 // review is reading the difference.
 func TestStories(t *testing.T) {
@@ -34,6 +34,9 @@ func TestStories(t *testing.T) {
 		new  func(*testing.T) player
 	}{
 		{"in process", newInProcess},
+		{"on a log that is not atomic", newOnWeak},
+		{"on PostgreSQL", newOnPostgres(t)},
+		{"on EventStoreDB", newOnEventStoreDB},
 		{"over MCP", newOverMCP},
 		{"over HTTP against the binary", newOverHTTP},
 	}
@@ -348,7 +351,7 @@ func (s *stage) tellAnswer(b *strings.Builder, a *commands.Answer) {
 	for _, it := range items {
 		var parts []string
 		for _, k := range []string{"version", "title", "body", "status", "rev", "live", "mode", "scopes", "state", "headline", "reason", "waiting"} {
-			if v, ok := it[k]; ok && !empty(v) {
+			if v, ok := it[k]; ok && !blank(v) {
 				parts = append(parts, k+"="+s.value(v))
 			}
 		}
@@ -356,7 +359,7 @@ func (s *stage) tellAnswer(b *strings.Builder, a *commands.Answer) {
 	}
 }
 
-func empty(v any) bool { return v == "" || v == float64(0) || v == false || v == nil }
+func blank(v any) bool { return v == "" || v == float64(0) || v == false || v == nil }
 
 var anyID = regexp.MustCompile(`\b(act|cmd|art|page|prop|person|agent|key)_[0-9a-z]{26}\b`)
 
