@@ -105,7 +105,7 @@ func (t *trip) sameAction(stream domain.Stream, position domain.Position) error 
 		Verdict:  history[first].Envelope.Verdict,
 	}
 	if !t.action.Final {
-		out.Undo = &Undo{Until: history[last].At.Add(UndoWindow)}
+		out.Undo = &Undo{Until: history[last].At.Add(t.authority.undo)}
 	}
 	t.answer = &out
 	return nil

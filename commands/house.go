@@ -15,7 +15,7 @@ import (
 func (t *trip) rulesOf(site string) (policy.Rules, error) {
 	r := t.authority.rules
 	r.Paused = false
-	if site == "" || !plainID.MatchString(site) {
+	if site == "" || !t.action.Writes() || !plainID.MatchString(site) {
 		return r, nil
 	}
 	at, err := t.depend(rules.Of(site))

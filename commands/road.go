@@ -218,8 +218,9 @@ type authority struct {
 	site         string
 	pausedAgents bool
 	pausedAgent  bool
-	agent        agent.Agent  // as it is, with what it was lent
-	rules        policy.Rules // of the workspace
+	agent        agent.Agent   // as it is, with what it was lent
+	rules        policy.Rules  // of the workspace
+	undo         time.Duration // how long what is done can be taken back
 }
 
 func (t *trip) start() {

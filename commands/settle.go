@@ -5,14 +5,10 @@ import (
 	"errors"
 	"maps"
 	"strconv"
-	"time"
 
 	"assent/domain"
 	"assent/domain/policy"
 )
-
-// UndoWindow is how long an action can be taken back.
-const UndoWindow = 24 * time.Hour
 
 // settle does what the verdict says: append, file a proposal, or leave a line
 // of conduct.
@@ -113,7 +109,7 @@ func (t *trip) done(receipt Receipt) Outcome {
 		Verdict:  &t.verdict,
 	}
 	if !t.action.Final {
-		out.Undo = &Undo{Until: receipt.At.Add(UndoWindow)}
+		out.Undo = &Undo{Until: receipt.At.Add(t.authority.undo)}
 	}
 	return out
 }

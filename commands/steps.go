@@ -28,7 +28,7 @@ func (t *trip) identify() error {
 	}
 	ws := settings.state.(workspace.Workspace)
 	a := &t.authority
-	a.pausedAgents, a.rules, a.person = ws.Paused, ws.Rules, t.call.Person
+	a.pausedAgents, a.rules, a.undo, a.person = ws.Paused, ws.Rules, ws.UndoWindow(), t.call.Person
 
 	switch who := t.call.Principal; {
 	case who.Kind == domain.KindSystem:

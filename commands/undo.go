@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"assent/domain"
@@ -10,6 +11,7 @@ import (
 	"assent/domain/address"
 	"assent/domain/command"
 	"assent/domain/policy"
+	"assent/domain/workspace"
 )
 
 // Undo takes an action back, as far as it reaches, within 24 hours: the
@@ -39,12 +41,18 @@ type undoing struct {
 	places    map[domain.Stream][]int
 	histories map[domain.Stream][]domain.Recorded
 	first     domain.Recorded
+	window    time.Duration             // in which actions can be taken back here
 	undone    map[domain.ID][]domain.ID // what took what back, as far as these streams say
 }
 
 // find reads what the action did, from the streams themselves: the read model
 // only says where to look.
 func (u *undoing) find() error {
+	settings, err := u.road.things.load(u.ctx, domain.Stream{Category: workspace.Kind.Category, Workspace: u.by.Workspace(), ID: workspace.ID})
+	if err != nil {
+		return err
+	}
+	u.window = settings.state.(workspace.Workspace).UndoWindow()
 	head, err := u.road.Log.Head(u.ctx)
 	if err != nil {
 		return err
@@ -115,8 +123,8 @@ func (u *undoing) allowed() error {
 	if !u.role.May(permission) {
 		return domain.Refuse("permission", "Your role may not do this itself (it needs `%s`), so it cannot take it back either.", permission)
 	}
-	if u.now.After(u.first.At.Add(UndoWindow)) {
-		return domain.Refuse("undo-window", "This can be taken back within 24 hours, and that is over. Change it by hand instead.")
+	if u.now.After(u.first.At.Add(u.window)) {
+		return domain.Refuse("undo-window", "This can be taken back within %d hours, and that is over. Change it by hand instead.", int(u.window.Hours()))
 	}
 	return nil
 }
@@ -214,7 +222,7 @@ func (u *undoing) done(receipt Receipt, at thing, changes []domain.Change) Outco
 		Position: Position(receipt.Position),
 		Target:   &Target{Kind: at.stream.Category, ID: at.stream.ID, Version: at.version},
 		Changes:  clipLines(linesOf(changes)),
-		Undo:     &Undo{Until: receipt.At.Add(UndoWindow)},
+		Undo:     &Undo{Until: receipt.At.Add(u.window)},
 	}
 }
 

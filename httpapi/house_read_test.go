@@ -145,7 +145,7 @@ func (h *house) Workspace(_ context.Context, ws string) (Workspace, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := h.state(h.stream(ws, "workspace", workspace.ID)).(workspace.Workspace)
-	return Workspace{Paused: w.Paused, AutoPublishLimit: w.Limit(), LocalMode: string(w.Local())}, nil
+	return Workspace{Paused: w.Paused, AutoPublishLimit: w.Limit(), LocalMode: string(w.Local()), UndoHours: int(w.UndoWindow().Hours())}, nil
 }
 
 func (h *house) Sites(_ context.Context, ws string) (all []SiteRow, err error) {

@@ -108,14 +108,17 @@ func (s *Server) auditOne(ctx context.Context, workspace string, id domain.ID) (
 
 // dress unseals the rows' words in place and gives the names of who is in them.
 func (s *Server) dress(ctx context.Context, workspace string, rows []AuditRow) (map[string]string, error) {
+	settings, err := s.queries.Workspace(ctx, workspace)
+	if err != nil {
+		return nil, err
+	}
 	ids := map[string]bool{}
 	for i, row := range rows {
 		ids[row.Principal.ID], ids[row.Person], ids[row.DecidedBy] = true, true, true
 		if row.Target != nil && (row.Target.Kind == "agent" || row.Target.Kind == "person") {
 			ids[row.Target.ID] = true
 		}
-		rows[i].Undo = s.undoOf(row)
-		var err error
+		rows[i].Undo = s.undoOf(row, time.Duration(settings.UndoHours)*time.Hour)
 		if rows[i].Reason, err = s.unsealed(ctx, workspace, row.Sealed); err != nil {
 			return nil, err
 		}
@@ -125,9 +128,9 @@ func (s *Server) dress(ctx context.Context, workspace string, rows []AuditRow) (
 
 // undoOf says until when a person can take an action back, if they can. The
 // desk has the last word: later work may stand in the way.
-func (s *Server) undoOf(row AuditRow) *commands.Undo {
+func (s *Server) undoOf(row AuditRow, window time.Duration) *commands.Undo {
 	a, known := s.registry.Find(row.Action)
-	until := row.At.Add(commands.UndoWindow)
+	until := row.At.Add(window)
 	undone := row.Action == "action.undo" // an undo can be undone
 	if row.Outcome != commands.Done || row.Undone != "" || !(undone || known && a.Writes() && !a.Final) || !s.now().Before(until) {
 		return nil

@@ -138,6 +138,7 @@ type Workspace struct {
 	Paused           bool   `json:"paused"`
 	AutoPublishLimit int    `json:"autoPublishLimit"`
 	LocalMode        string `json:"localMode"`
+	UndoHours        int    `json:"undoHours"` // how long an action can be taken back
 }
 
 // SiteRow is one site and how much of it is pending.

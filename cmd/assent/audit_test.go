@@ -38,6 +38,13 @@ func TestEverythingAskedIsInTheAudit(t *testing.T) {
 	if err := respell(do("bot", "site.publish", map[string]any{"site": "main"}).Proposal, &held); err != nil {
 		t.Fatal(err)
 	}
+	spare := do("ana", "agent.create", map[string]any{"person": p.ids["ana"], "mode": "manual"}).Target.ID
+	do("ana", "key.mint", map[string]any{"agent": spare, "key": "key_06g0example00000000000000001"})
+	lent := do("ana", "elevation.give", map[string]any{"agent": spare, "mode": "edits", "minutes": 5}).Action
+	advance := func(action string) map[string]any {
+		return map[string]any{"agent": spare, "key": "key_06g0example00000000000000001", "action": action, "site": "main", "days": 30}
+	}
+	made := do("ana", "standing.make", advance("article.update")).Action
 	newcomer := do("ana", "person.seat", map[string]any{"role": "editor"}).Target.ID
 
 	asks := map[string]struct {
@@ -71,6 +78,12 @@ func TestEverythingAskedIsInTheAudit(t *testing.T) {
 		"agent.update":      {"ana", map[string]any{"agent": bot, "confirm": true}},
 		"key.mint":          {"ana", map[string]any{"agent": bot, "key": "key_06g0example00000000000000000"}},
 		"key.revoke":        {"ana", map[string]any{"agent": bot, "key": "key_06g0example00000000000000000"}},
+		"elevation.ask":     {"bot", map[string]any{"mode": "auto", "minutes": 30}},
+		"elevation.give":    {"ana", map[string]any{"agent": spare, "mode": "auto", "minutes": 5}},
+		"elevation.end":     {"ana", map[string]any{"agent": spare, "id": lent}},
+		"standing.make":     {"ana", advance("page.update")},
+		"standing.end":      {"ana", map[string]any{"agent": spare, "id": made}},
+		"rules.update":      {"ana", map[string]any{"site": "main", "pace": 50}},
 		"person.seat":       {"ana", map[string]any{"role": "auditor"}},
 		"person.unseat":     {"ana", map[string]any{"person": newcomer}},
 		"workspace.update":  {"ana", map[string]any{"autoPublishLimit": 7}},

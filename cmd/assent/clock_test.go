@@ -28,14 +28,23 @@ func TestTimeGoesBy(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	ahead.Store(int64(commands.UndoWindow - time.Minute))
+	ahead.Store(int64(24*time.Hour - time.Minute))
 	if out := p.undo(t, "ana", edit.Action); out.Outcome != commands.Done {
 		t.Errorf("within 24 hours: %+v", out)
 	}
 	again := p.act(t, "bot", "article.update", map[string]any{"article": made.Target.ID, "title": "Three"})
-	ahead.Add(int64(commands.UndoWindow + time.Minute))
+	ahead.Add(int64(24*time.Hour + time.Minute))
 	if out := p.undo(t, "ana", again.Action); out.Refusal == nil || out.Refusal.Code != "undo-window" {
 		t.Errorf("after 24 hours: %+v", out)
+	}
+
+	ahead.Store(0)
+	if out := p.act(t, "ana", "workspace.update", map[string]any{"undoHours": 72}); out.Outcome != commands.Done {
+		t.Fatalf("%+v", out)
+	}
+	ahead.Store(int64(48 * time.Hour))
+	if out := p.undo(t, "ana", again.Action); out.Outcome != commands.Done {
+		t.Errorf("after 48 of 72 hours: %+v", out)
 	}
 
 	ahead.Store(int64(proposal.Lifetime + time.Minute))

@@ -66,10 +66,11 @@ type people struct {
 	clients map[string]*http.Client
 	ids     map[string]string
 	keys    map[string]string // of agents
+	keyIDs  map[string]string
 }
 
 func newPeople(url string, links map[string]string) *people {
-	return &people{url: url, links: links, clients: map[string]*http.Client{}, ids: map[string]string{}, keys: map[string]string{}}
+	return &people{url: url, links: links, clients: map[string]*http.Client{}, ids: map[string]string{}, keys: map[string]string{}, keyIDs: map[string]string{}}
 }
 
 func (p *people) owner(t testing.TB, name, workspace string) {
@@ -94,9 +95,11 @@ func (p *people) agent(t testing.TB, name, of, mode string, scopes []string) str
 	var agent, key struct{ ID, Key string }
 	p.must(t, of, "POST", "/agents", body, &agent)
 	p.must(t, of, "POST", "/agents/"+agent.ID+"/keys", map[string]any{}, &key)
-	p.keys[name] = key.Key
+	p.keys[name], p.keyIDs[name] = key.Key, key.ID
 	return agent.ID
 }
+
+func (p *people) keyOf(name string) string { return p.keyIDs[name] }
 
 // signIn opens a new session, as after a restart with a new address.
 func (p *people) signIn(t testing.TB, name string) {

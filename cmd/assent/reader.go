@@ -117,17 +117,7 @@ func (r reader) auditRow(e projections.Entry) httpapi.AuditRow {
 	if e.Target.ID != "" {
 		row.Target = &commands.Target{Kind: e.Target.Kind, ID: e.Target.ID, Version: e.Target.Version}
 	}
-	until := e.At.Add(commands.UndoWindow)
-	if e.Outcome == commands.Done && e.Undone == "" && r.undoable(e.Action) && r.clock().Before(until) {
-		row.Undo = &commands.Undo{Until: until}
-	}
 	return row
-}
-
-// undoable says that an action of that name can be taken back at all.
-func (r reader) undoable(name string) bool {
-	a, ok := r.registry.Find(name)
-	return name == "action.undo" || ok && a.Writes() && !a.Final
 }
 
 func (r reader) Proposals(ctx context.Context, ws string, statuses ...proposal.Status) ([]httpapi.Proposal, error) {
@@ -242,7 +232,7 @@ func (r reader) People(ctx context.Context, ws string) ([]httpapi.Seated, error)
 func (r reader) Workspace(ctx context.Context, ws string) (httpapi.Workspace, error) {
 	r.catchUp(ctx)
 	w, err := r.rows.Workspace(ctx, ws)
-	return httpapi.Workspace{Paused: w.Paused, AutoPublishLimit: w.Limit(), LocalMode: string(w.Local())}, err
+	return httpapi.Workspace{Paused: w.Paused, AutoPublishLimit: w.Limit(), LocalMode: string(w.Local()), UndoHours: int(w.UndoWindow().Hours())}, err
 }
 
 func (r reader) Sites(ctx context.Context, ws string) ([]httpapi.SiteRow, error) {

@@ -59,6 +59,7 @@ type player interface {
 	owner(t testing.TB, name, workspace string)
 	agent(t testing.TB, name, of, mode string, scopes []string) (id string)
 	local(t *testing.T, name, mode string)
+	keyOf(agent string) string // the key's id
 	// act asks for an action.
 	act(t *testing.T, name, action string, args map[string]any) commands.Outcome
 	// decide is what only people do.
@@ -224,6 +225,7 @@ func (s *stage) enter(line string) {
 			list = strings.Split(scopes, ",")
 		}
 		s.names[words[0]] = s.player.agent(s.t, words[0], of, args["mode"].(string), list)
+		s.names[words[0]+"-key"] = s.player.keyOf(words[0])
 	case words[1] == "local":
 		s.player.local(s.t, words[0], args["mode"].(string))
 	default:
@@ -363,6 +365,8 @@ func blank(v any) bool { return v == "" || v == float64(0) || v == false || v ==
 
 var anyID = regexp.MustCompile(`\b(act|cmd|art|page|prop|person|agent|key)_[0-9a-z]{26}\b`)
 
+var anyTime = regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+
 // alias puts names in the place of ids, so that a story reads the same each
 // time it is played.
 func (s *stage) alias(text string) string {
@@ -395,6 +399,7 @@ func (s *stage) value(v any) string {
 		}
 	}
 	text = s.alias(strings.ReplaceAll(text, "\n", " "))
+	text = anyTime.ReplaceAllString(text, "(time)")
 	if r := []rune(text); len(r) > 60 {
 		text = string(r[:60]) + "…"
 	}

@@ -83,7 +83,7 @@ func paused(q Question) domain.Finding {
 		return fine
 	case q.PausedAgents:
 		return refuse("paused", "All agents are paused in this workspace. A person can let them go on.")
-	case q.Rules.Paused:
+	case q.Rules.Paused && writes(q):
 		return refuse("paused", "All agents are paused on this site. A person can let them go on.")
 	case q.PausedAgent:
 		return refuse("paused", "This agent is paused. Its owner can let it go on.")
