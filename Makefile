@@ -29,6 +29,8 @@ needs:
 	  { echo "the tests need PostgreSQL's binaries: apt-get install postgresql"; exit 1; }
 	@command -v gcc >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -q && apt-get install -qy gcc libc6-dev >/dev/null; } || \
 	  { echo "the race detector needs gcc: apt-get install gcc"; exit 1; }
+	@command -v strace >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -q && apt-get install -qy strace >/dev/null; } || \
+	  echo "without strace, the tests that let system calls fail are skipped: apt-get install strace"
 
 .PHONY: test
 test: needs check ## everything CI runs; closes on `N passed, N failed`
@@ -46,7 +48,8 @@ docs: ## regenerate the tool reference, tool snapshots and OpenAPI
 
 .PHONY: bench
 bench: bin/assent ## whole-system figures as ratios; fails past a floor
-	@go test ./cmd/assent -run '^$$' -bench . -benchtime 1x -timeout 30m
+	@go test ./cmd/assent ./commands/eventlog/... -run '^$$' -bench . -benchtime 1x -timeout 60m -p 1
+	@cd bench && go run ./peers
 
 .PHONY: soak
 soak: ## the long sweeps

@@ -12,10 +12,10 @@ import (
 )
 
 // Log is the one append-only log. What it promises, on every adapter: a total
-// order; positions without gaps; nothing at or below a head it returned ever
-// changes; an append repeated with the same event ids is answered as the first
-// time and not repeated; recorded-at never runs backwards. commands/eventlog/logtest
-// holds adapters to it.
+// order; positions without gaps where it is Atomic; nothing at or below a head
+// it returned ever changes; an append repeated with the same event ids is
+// answered as the first time and not repeated; recorded-at never runs backwards
+// within one process. commands/eventlog/logtest holds adapters to it.
 type Log interface {
 	// Append writes all of it or nothing, if the log is Atomic. Elsewhere it
 	// looks at every expectation first, then writes one stream after another in
@@ -72,7 +72,8 @@ type Head struct {
 }
 
 // Conflict says that a stream is not where an append expected it. Nothing was
-// written.
+// written. Actual may be that of an append that is only just being made, and in
+// the end is not: reading again tells.
 type Conflict struct {
 	Stream           domain.Stream
 	Expected, Actual domain.Version
