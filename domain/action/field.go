@@ -94,6 +94,9 @@ func (s shape) bound(p *jsonschema.Schema) {
 	if s.kind == reflect.String {
 		p.MaxLength = jsonschema.Ptr(cmp.Or(s.chars, s.limit))
 	}
+	if s.time {
+		p.Format = "date-time"
+	}
 	for _, word := range s.enum {
 		p.Enum = append(p.Enum, word)
 	}

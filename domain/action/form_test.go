@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -40,6 +41,7 @@ type plantArgs struct {
 	Rows   []row          `json:"rows,omitempty" jsonschema:"what grows where"`
 	Tags   *[]string      `json:"tags,omitempty" jsonschema:"topics" limit:"20"`
 	Depth  *float64       `json:"depth,omitempty" jsonschema:"in centimetres"`
+	Until  *time.Time     `json:"until,omitempty" jsonschema:"when it rests no more"`
 	Fallow bool           `json:"fallow,omitempty" jsonschema:"it rests"`
 	Meta   map[string]any `json:"meta,omitempty" jsonschema:"anything else" limit:"30"`
 	Secret string         `json:"-"`
@@ -58,6 +60,10 @@ var look = action.Look(which{"bed_1"}, facts("bed.look", action.Read))
 func TestParse(t *testing.T) {
 	tests := map[string]struct{ args, says string }{ // says nothing: accepted
 		"what is required":               {`{"bed":"b","size":"small"}`, ""},
+		"a time":                         {`{"bed":"b","size":"small","until":"2026-12-31T00:00:00+01:00"}`, ""},
+		"a day where a time must be":     {`{"bed":"b","size":"small","until":"2026-12-31"}`, "`until` must be a time, as in 2026-12-31T00:00:00Z"},
+		"a time before all logs":         {`{"bed":"b","size":"small","until":"0001-01-01T00:00:00Z"}`, "`until` must be a time, as in 2026-12-31T00:00:00Z"},
+		"a number where a time must be":  {`{"bed":"b","size":"small","until":5}`, "`until` must be text"},
 		"everything":                     {`{"bed":"b","size":"large","name":"Kale","rows":[{"plant":"peas","count":3,"note":"x"}],"tags":["a"],"depth":1.5,"fallow":true,"meta":{"a":[1]},"rev":3,"reason":"so","dry_run":true,"command_id":"c","confirm_token":"t"}`, ""},
 		"null is left out":               {`{"bed":"b","size":"small","name":null,"rows":null,"tags":null,"meta":null,"rev":null,"reason":null,"dry_run":null}`, ""},
 		"null where a value must be":     {`{"bed":"b","size":null}`, "`size` is missing"},
@@ -65,7 +71,7 @@ func TestParse(t *testing.T) {
 		"null where one must be, deeper": {`{"bed":"b","size":"small","rows":[{"plant":null}]}`, "`rows[0].plant` is missing"},
 		"null in a list":                 {`{"bed":"b","size":"small","tags":["a",null]}`, "`tags[1]` must be text"},
 		"nothing at all":                 {``, "`bed` is missing; `size` is missing"},
-		"all faults at once":             {`{"size":"huge","name":7,"rows":[{"count":"3"},4],"fallow":"yes","depth":"x","meta":[],"rev":1.5,"colour":"red"}`, "there is no argument `colour`; it takes bed, depth, fallow, meta, name, rev, rows, size, tags; `depth` must be a number; `fallow` must be true or false; `meta` must be an object; `name` must be text; `rev` must be a whole number; `rows[0].count` must be a whole number; `rows[0].plant` is missing; `rows[1]` must be an object; `size` must be one of small, large; `bed` is missing."},
+		"all faults at once":             {`{"size":"huge","name":7,"rows":[{"count":"3"},4],"fallow":"yes","depth":"x","meta":[],"rev":1.5,"colour":"red"}`, "there is no argument `colour`; it takes bed, depth, fallow, meta, name, rev, rows, size, tags, until; `depth` must be a number; `fallow` must be true or false; `meta` must be an object; `name` must be text; `rev` must be a whole number; `rows[0].count` must be a whole number; `rows[0].plant` is missing; `rows[1]` must be an object; `size` must be one of small, large; `bed` is missing."},
 		"at its limit, in bytes":         {`{"bed":"b","size":"small","name":"éééé"}`, ""},
 		"over its limit, in bytes":       {`{"bed":"b","size":"small","name":"ééééx"}`, "`name` is 9 bytes long; at most 8 are kept"},
 		"an escape is one character":     {`{"bed":"b","size":"small","name":"\u0061\u0061\u0061"}`, ""},
@@ -190,6 +196,7 @@ func TestSchema(t *testing.T) {
 			}},
 			"tags":          map[string]any{"type": "array", "description": "topics", "items": map[string]any{"type": "string", "maxLength": 4096.0}},
 			"depth":         map[string]any{"type": "number", "description": "in centimetres"},
+			"until":         map[string]any{"type": "string", "format": "date-time", "description": "when it rests no more", "maxLength": 64.0},
 			"fallow":        map[string]any{"type": "boolean", "description": "it rests"},
 			"meta":          map[string]any{"type": "object", "description": "anything else", "additionalProperties": true},
 			"rev":           map[string]any{"type": "integer", "description": "the rev you read; refused as stale when it has moved on"},
