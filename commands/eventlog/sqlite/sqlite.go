@@ -135,6 +135,9 @@ func (l *Log) Head(ctx context.Context) (commands.Head, error) {
 	if err := l.alive(ctx); err != nil {
 		return commands.Head{}, err
 	}
+	if err := l.writes.Settle(ctx); err != nil {
+		return commands.Head{}, err
+	}
 	return l.tail.Head(), nil
 }
 
