@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -121,7 +122,7 @@ func exitCode(out io.Writer, err error) int {
 		fmt.Fprintf(out, "assent: %s (%s)\n", no.Reason, no.Code)
 		return exitRefused
 	}
-	fmt.Fprintln(out, "assent:", err)
+	fmt.Fprintln(out, "assent:", strings.Join(strings.Fields(err.Error()), " ")) // a driver's errors may have lines
 	if errors.Is(err, commands.ErrUnknown) {
 		return exitUnknown
 	}

@@ -35,7 +35,7 @@ func OpenLoader(ctx context.Context, url string) (*Loader, error) {
 		err = errors.Join(err, l.Stored.Close())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("opening the log in %s on %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, err)
+		return nil, fmt.Errorf("opening the log in %s on %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, sentence(err))
 	}
 	return l, nil
 }

@@ -16,6 +16,9 @@ func TestThePostgresLogKeepsEveryPromise(t *testing.T) {
 				t.Fatalf("close: %v", err)
 			}
 			return openAt(t, where, clock)
+		}),
+		logtest.Sharing(func(t *testing.T, log commands.Log, clock func() time.Time) commands.Log {
+			return openAt(t, log.(*Log).config.ConnString(), clock)
 		}))
 }
 

@@ -35,7 +35,7 @@ func OpenStored(ctx context.Context, url string) (*Stored, error) {
 	}
 	s, err := openStored(ctx, config, set)
 	if err != nil {
-		return nil, fmt.Errorf("opening the log in %s on %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, err)
+		return nil, fmt.Errorf("opening the log in %s on %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, sentence(err))
 	}
 	return s, nil
 }
