@@ -22,6 +22,9 @@ const (
 	added = `
 INSERT INTO events (position, stream, version, id, word, revision, recorded_at, envelope, data, link)
 SELECT * FROM %s WHERE EXISTS (SELECT FROM fence)`
+	lone = `
+INSERT INTO events (position, stream, version, id, word, revision, recorded_at, envelope, data, link)
+SELECT %s FROM fence`
 )
 
 // few is up to how many events a statement spells out one by one: PostgreSQL
@@ -55,7 +58,11 @@ func (c *columns) statement(from, to commands.Head) (string, []any) {
 		query += fmt.Sprintf(named, source(len(c.newID), len(args), streamTypes))
 		args = pass(args, len(c.newID), func(i int) []any { return []any{c.newID[i], c.newName[i]} }, c.newID, c.newName)
 	}
-	query += fmt.Sprintf(added, source(len(c.id), len(args), eventTypes))
+	if len(c.id) == 1 { // mostly; a plan with the fewest steps
+		query += fmt.Sprintf(lone, values(len(args), eventTypes))
+	} else {
+		query += fmt.Sprintf(added, source(len(c.id), len(args), eventTypes))
+	}
 	return query, pass(args, len(c.id), func(i int) []any {
 		return []any{c.position[i], c.stream[i], c.version[i], c.id[i], c.word[i], c.revision[i], c.recorded[i], c.envelope[i], c.data[i], c.link[i]}
 	}, c.position, c.stream, c.version, c.id, c.word, c.revision, c.recorded, c.envelope, c.data, c.link)
@@ -65,33 +72,33 @@ func (c *columns) statement(from, to commands.Head) (string, []any) {
 // an argument, or, if there are many, each column one.
 func source(n, after int, types []string) string {
 	var b strings.Builder
-	argument := func(i int, suffix string) {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		after++
-		fmt.Fprintf(&b, "$%d::%s%s", after, types[i], suffix)
-	}
 	if n > few {
-		b.WriteString("unnest(")
-		for i := range types {
-			argument(i, "[]")
+		columns := make([]string, len(types))
+		for i, t := range types {
+			columns[i] = t + "[]"
 		}
-		b.WriteString(") AS v")
-		return b.String()
+		return "unnest(" + values(after, columns) + ") AS v"
 	}
 	b.WriteString("(VALUES ")
 	for row := range n {
 		if row > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString("(")
-		for i := range types {
-			argument(i, "")
-		}
-		b.WriteString(")")
+		b.WriteString("(" + values(after+row*len(types), types) + ")")
 	}
 	b.WriteString(") AS v")
+	return b.String()
+}
+
+// values is one row, from arguments after the first few.
+func values(after int, types []string) string {
+	var b strings.Builder
+	for i, t := range types {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "$%d::%s", after+i+1, t)
+	}
 	return b.String()
 }
 

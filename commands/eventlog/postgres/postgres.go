@@ -41,6 +41,7 @@ var errClosed = fmt.Errorf("%w: it is closed", commands.ErrUnavailable)
 type Log struct {
 	config *pgx.ConnConfig
 	reads  *pgxpool.Pool
+	names  names // of streams that were read
 	writer *committer.Committer
 	life   context.Context // ends once the last append is answered
 	close  func() error

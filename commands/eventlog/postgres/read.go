@@ -24,7 +24,7 @@ func (l *Log) ReadStream(ctx context.Context, stream domain.Stream, after domain
 // ReadAll gives at most limit events after a position.
 func (l *Log) ReadAll(ctx context.Context, after domain.Position, limit int) ([]domain.Record, error) {
 	return l.records(ctx, func(ctx context.Context) ([]chain.Row, error) {
-		return allRows(ctx, l.reads, after, limit)
+		return l.allRows(ctx, after, limit)
 	})
 }
 

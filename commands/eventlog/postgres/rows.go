@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 
@@ -48,6 +49,9 @@ func linkOf(rows pgx.Rows) (link [32]byte, err error) {
 	return link, err
 }
 
+// page is about how many rows are read at a time.
+const page = 1000
+
 // selectRows leaves the names out: the server is several times faster where it
 // need not join them to every event.
 const selectRows = "SELECT position, stream, version, id, word, revision, recorded_at, envelope, data, link FROM events "
@@ -74,12 +78,12 @@ func streamRows(ctx context.Context, db asker, name string, after domain.Version
 }
 
 // allRows reads at most limit rows after a position.
-func allRows(ctx context.Context, db asker, after domain.Position, limit int) ([]chain.Row, error) {
-	rows, streams, err := rowsOf(ctx, db, selectRows+"WHERE position > $1 ORDER BY position LIMIT $2", int64(after), int64(max(limit, 0)))
+func (l *Log) allRows(ctx context.Context, after domain.Position, limit int) ([]chain.Row, error) {
+	rows, streams, err := rowsOf(ctx, l.reads, selectRows+"WHERE position > $1 ORDER BY position LIMIT $2", int64(after), int64(max(limit, 0)))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	names, err := namesOf(ctx, db, streams)
+	names, err := l.names.of(ctx, l.reads, streams)
 	if err != nil {
 		return nil, err
 	}
@@ -92,21 +96,57 @@ func allRows(ctx context.Context, db asker, after domain.Position, limit int) ([
 	return rows, nil
 }
 
-// namesOf reads the names of streams.
-func namesOf(ctx context.Context, db asker, streams []int64) (map[int64]domain.Stream, error) {
-	ids := slices.Compact(slices.Sorted(slices.Values(streams)))
-	found, err := db.Query(ctx, "SELECT id, name FROM streams WHERE id = ANY ($1)", ids)
+// names are those of streams that were read before: an id stays its stream's.
+type names struct {
+	mu    sync.Mutex
+	known map[int64]domain.Stream
+}
+
+// of are the names of streams, as far as there are any.
+func (n *names) of(ctx context.Context, db asker, streams []int64) (map[int64]domain.Stream, error) {
+	named := make(map[int64]domain.Stream)
+	var missing []int64
+	n.mu.Lock()
+	for _, id := range streams {
+		if _, twice := named[id]; twice {
+			continue
+		}
+		name, known := n.known[id]
+		if named[id] = name; !known {
+			missing = append(missing, id)
+		}
+	}
+	n.mu.Unlock()
+	if missing == nil {
+		return named, nil
+	}
+	found, err := db.Query(ctx, "SELECT id, name FROM streams WHERE id = ANY ($1)", missing)
 	if err != nil {
 		return nil, err
 	}
-	names := make(map[int64]domain.Stream, len(ids))
+	for _, id := range missing {
+		delete(named, id)
+	}
 	var id int64
 	var name []byte
 	_, err = pgx.ForEachRow(found, []any{&id, &name}, func() (err error) {
-		names[id], err = domain.ParseStream(string(name))
+		named[id], err = domain.ParseStream(string(name))
 		return err
 	})
-	return names, err
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.known == nil || len(n.known) > remembered {
+		n.known = make(map[int64]domain.Stream)
+	}
+	for _, id := range missing {
+		if name, there := named[id]; there {
+			n.known[id] = name
+		}
+	}
+	return named, nil
 }
 
 // rowsOf reads rows, but for their streams' names, in the bytes that the server
@@ -119,23 +159,23 @@ func rowsOf(ctx context.Context, db asker, query string, args ...any) (rows []ch
 	defer found.Close()
 	words := make(map[string]string) // one word is kept once
 	for found.Next() {
+		if len(rows) == page/8 { // there will be a whole page: room for it at once, not by doubling
+			rows, streams = slices.Grow(rows, page), slices.Grow(streams, page)
+		}
 		v := found.RawValues() // not to be kept
 		if _, known := words[string(v[4])]; !known {
 			words[string(v[4])] = string(v[4])
 		}
-		r := chain.Row{Record: domain.Record{
-			Position: domain.Position(number(v[0])),
-			Version:  domain.Version(number(v[2])),
-			At:       chain.Time(number(v[6])),
-			Fresh:    domain.Fresh{ID: domain.ID(v[3]), Word: words[string(v[4])], Revision: int(number(v[5]))},
-		}}
+		rows, streams = append(rows, chain.Row{}), append(streams, number(v[1]))
+		r := &rows[len(rows)-1] // filled in place: a row is large
+		r.Position, r.Version, r.At = domain.Position(number(v[0])), domain.Version(number(v[2])), chain.Time(number(v[6]))
+		r.ID, r.Word, r.Revision = domain.ID(v[3]), words[string(v[4])], int(number(v[5]))
 		text := len(v[7])
 		kept := append(append(make([]byte, 0, text+len(v[8])), v[7]...), v[8]...)
 		r.Text, r.Data = kept[:text:text], kept[text:]
 		if r.Link, err = hash(v[9]); err != nil {
 			return nil, nil, err
 		}
-		rows, streams = append(rows, r), append(streams, number(v[1]))
 	}
 	return rows, streams, found.Err()
 }

@@ -15,6 +15,7 @@ import (
 	"assent/commands"
 	"assent/commands/eventlog/chain"
 	"assent/commands/eventlog/internal/admit"
+	"assent/commands/eventlog/internal/figures"
 )
 
 // What the log is held against: the disk, the driver and the C library, each
@@ -48,7 +49,7 @@ func fdatasyncs(b *testing.B, size, times int) time.Duration {
 		}
 		took[i] = time.Since(began)
 	}
-	return median(took)
+	return figures.Median(took)
 }
 
 // bareInserts commits events, so many at once, with the log's own statements

@@ -3,9 +3,6 @@ package sqlite
 import (
 	"errors"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,80 +10,11 @@ import (
 	"assent/commands"
 	"assent/commands/eventlog/chain"
 	"assent/commands/eventlog/internal/admit"
+	"assent/commands/eventlog/internal/figures"
 	"assent/domain"
 )
 
-// Each figure is a ratio against a bare reference in the same round, and the
-// median of so many rounds: other work on the machine slows both alike.
-const rounds = 5
-
 const crowd = 64 // writers at once
-
-// pairs reports the median of what each round gives, and fails past a floor.
-func pairs(b *testing.B, what string, f figure, round func() float64) {
-	b.Helper()
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as the program runs
-	for b.Loop() {
-		var got []float64
-		for range rounds {
-			got = append(got, round())
-		}
-		f.report(b, what, median(got))
-	}
-}
-
-// figure is what a ratio aims at, and how far off a busy machine may bring it.
-type figure struct {
-	aim, floor float64
-	most       bool // at most; otherwise at least
-}
-
-func atMost(aim, floor float64) figure  { return figure{aim, floor, true} }
-func atLeast(aim, floor float64) figure { return figure{aim, floor, false} }
-
-func (f figure) report(b *testing.B, what string, is float64) {
-	b.Helper()
-	b.ReportMetric(is, what)
-	b.ReportMetric(0, "ns/op") // all rounds together: says nothing
-	b.Logf("%s: %.2f (aim %.2f, floor %.2f)", what, is, f.aim, f.floor)
-	if f.most && is > f.floor || !f.most && is < f.floor {
-		b.Errorf("%s is %.2f, past its floor of %.2f", what, is, f.floor)
-	}
-}
-
-func median[T float64 | time.Duration](list []T) T { return quantile(list, 0.5) }
-
-func quantile[T float64 | time.Duration](list []T, q float64) T {
-	s := slices.Sorted(slices.Values(list))
-	return s[int(float64(len(s)-1)*q)]
-}
-
-// load lets writers append for a while, each one append after the other, and
-// gives how long each append took.
-func load(b *testing.B, writers int, lasts time.Duration, once func(writer, i int) error) (perSecond float64, took []time.Duration) {
-	b.Helper()
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	began := time.Now()
-	for w := range writers {
-		wg.Go(func() {
-			var mine []time.Duration
-			for i := 0; time.Since(began) < lasts; i++ {
-				start := time.Now()
-				if err := once(w, i); err != nil {
-					b.Errorf("writer %d: %v", w, err)
-					return
-				}
-				mine = append(mine, time.Since(start))
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			took = append(took, mine...)
-		})
-	}
-	wg.Wait()
-	return float64(len(took)) / time.Since(began).Seconds(), took
-}
 
 func benchLog(b *testing.B) *Log {
 	b.Helper()
@@ -97,15 +25,15 @@ func benchLog(b *testing.B) *Log {
 // answered, against the same bytes written in place and one fdatasync.
 func BenchmarkLone(b *testing.B) {
 	g := readGoldens(b)
-	pairs(b, "lone/fdatasync", atMost(1.8, 2.5), func() float64 {
+	figures.Pairs(b, "lone/fdatasync", figures.AtMost(1.8, 2.5), func() float64 {
 		l := benchLog(b)
-		_, ours := load(b, 1, time.Second, func(w, i int) error {
+		_, ours := figures.Load(b, 1, time.Second, func(w, i int) error {
 			_, err := l.Append(b.Context(), g.one(w, i))
 			return err
 		})
 		bare := fdatasyncs(b, g.size(), 2000)
-		b.Logf("lone p50 %v, fdatasync p50 %v", median(ours), bare)
-		return float64(median(ours)) / float64(bare)
+		b.Logf("lone p50 %v, fdatasync p50 %v", figures.Median(ours), bare)
+		return float64(figures.Median(ours)) / float64(bare)
 	})
 }
 
@@ -116,13 +44,13 @@ func BenchmarkCrowd(b *testing.B) {
 	g := readGoldens(b)
 	c := compiled(b)
 	var tails, drivers, chains []float64
-	pairs(b, "crowd/C", atLeast(0.70, 0.50), func() float64 {
+	figures.Pairs(b, "crowd/C", figures.AtLeast(0.70, 0.50), func() float64 {
 		l := benchLog(b)
-		ours, took := load(b, crowd, time.Second, func(w, i int) error {
+		ours, took := figures.Load(b, crowd, time.Second, func(w, i int) error {
 			_, err := l.Append(b.Context(), g.one(w, i))
 			return err
 		})
-		tails = append(tails, float64(quantile(took, 0.99))/float64(median(took)))
+		tails = append(tails, float64(figures.Quantile(took, 0.99))/float64(figures.Median(took)))
 		driver := bareInserts(b, g, crowd, 40_000)
 		drivers = append(drivers, ours/driver)
 		// An event's hash is made by the one goroutine that also commits: what
@@ -130,27 +58,27 @@ func BenchmarkCrowd(b *testing.B) {
 		link := linkTime(b, g)
 		chains = append(chains, 1-link.Seconds()*ours)
 		bare := c.inserts(b, g, crowd, 60_000)
-		b.Logf("64 writers %.0f/s (p50 %v, p99 %v), driver %.0f/s, C %.0f/s, hash %v", ours, median(took), quantile(took, 0.99), driver, bare, link)
+		b.Logf("64 writers %.0f/s (p50 %v, p99 %v), driver %.0f/s, C %.0f/s, hash %v", ours, figures.Median(took), figures.Quantile(took, 0.99), driver, bare, link)
 		return ours / bare
 	})
-	atMost(3, 6).report(b, "crowd-p99/p50", median(tails))
-	atLeast(0.80, 0.55).report(b, "crowd/driver", median(drivers))
-	atLeast(0.95, 0.92).report(b, "chain/no-chain", median(chains))
+	figures.AtMost(3, 6).Report(b, "crowd-p99/p50", figures.Median(tails))
+	figures.AtLeast(0.80, 0.55).Report(b, "crowd/driver", figures.Median(drivers))
+	figures.AtLeast(0.95, 0.92).Report(b, "chain/no-chain", figures.Median(chains))
 }
 
 // BenchmarkHot is 64 writers who all want one stream, each trying again where
 // it was told the stream is, against the same writers with streams of their own.
 func BenchmarkHot(b *testing.B) {
 	g := readGoldens(b)
-	pairs(b, "hot/spread", atLeast(0.8, 0.5), func() float64 {
+	figures.Pairs(b, "hot/spread", figures.AtLeast(0.8, 0.5), func() float64 {
 		l := benchLog(b)
-		spread, _ := load(b, crowd, time.Second, func(w, i int) error {
+		spread, _ := figures.Load(b, crowd, time.Second, func(w, i int) error {
 			_, err := l.Append(b.Context(), g.one(w, i))
 			return err
 		})
 		var conflicts atomic.Int64
 		at := make([]domain.Version, crowd)
-		hot, _ := load(b, crowd, time.Second, func(w, i int) error {
+		hot, _ := figures.Load(b, crowd, time.Second, func(w, i int) error {
 			write := g.one(w, i)
 			write.Stream.ID = "hot"
 			for {
@@ -176,7 +104,7 @@ func BenchmarkScan(b *testing.B) {
 	g := readGoldens(b)
 	c := compiled(b)
 	l := filled(b, g, events)
-	pairs(b, "scan/C", atLeast(0.80, 0.60), func() float64 {
+	figures.Pairs(b, "scan/C", figures.AtLeast(0.80, 0.60), func() float64 {
 		began := time.Now()
 		for at := domain.Position(0); at < events; {
 			var rows []chain.Row

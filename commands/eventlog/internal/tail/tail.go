@@ -63,22 +63,24 @@ func (t *Tail) Follow(
 				}
 				continue
 			}
-			recs, err := read(ctx, after, page)
-			if err != nil {
-				yield(domain.Record{}, err)
-				return
-			}
-			for _, r := range recs {
-				if ctx.Err() != nil {
-					yield(domain.Record{}, ctx.Err())
+			began := after
+			for recs, err := range Pages(ctx, after, page, read, func(r domain.Record) domain.Position { return r.Position }) {
+				if err != nil {
+					yield(domain.Record{}, err)
 					return
 				}
-				if !yield(r, nil) {
-					return
+				for _, r := range recs {
+					if ctx.Err() != nil {
+						yield(domain.Record{}, ctx.Err())
+						return
+					}
+					if !yield(r, nil) {
+						return
+					}
+					after = r.Position
 				}
-				after = r.Position
 			}
-			if len(recs) > 0 {
+			if after > began {
 				continue
 			}
 			if err := now.wait(ctx, closed, gone); err != nil {
