@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"assent/commands/eventlog/chain"
 	"assent/commands/eventlog/internal/admit"
 	"assent/commands/eventlog/internal/figures"
+	"assent/commands/eventlog/internal/tail"
 	"assent/domain"
 )
 
@@ -104,18 +106,24 @@ func BenchmarkScan(b *testing.B) {
 	g := readGoldens(b)
 	c := compiled(b)
 	l := filled(b, g, events)
+	page := func(ctx context.Context, after domain.Position, limit int) (rows []chain.Row, err error) {
+		err = l.read(ctx, func(c *conn) (err error) {
+			rows, err = c.all(after, limit)
+			return err
+		})
+		return rows, err
+	}
 	figures.Pairs(b, "scan/C", figures.AtLeast(0.80, 0.60), func() float64 {
 		began := time.Now()
-		for at := domain.Position(0); at < events; {
-			var rows []chain.Row
-			err := l.read(b.Context(), func(c *conn) (err error) {
-				rows, err = c.all(at, 1000)
-				return err
-			})
-			if err != nil || len(rows) == 0 {
-				b.Fatal(len(rows), err)
+		n := 0
+		for rows, err := range tail.Pages(b.Context(), 0, 1000, page, func(r chain.Row) domain.Position { return r.Position }) {
+			if err != nil {
+				b.Fatal(err)
 			}
-			at = rows[len(rows)-1].Position
+			n += len(rows)
+		}
+		if n != events {
+			b.Fatalf("%d events", n)
 		}
 		ours := events / time.Since(began).Seconds()
 		bare := c.scans(b, pathOf(l))

@@ -138,22 +138,11 @@ func (c conn) rows(query string, limit int, bind func(*sqlite.Stmt)) ([]chain.Ro
 		if len(rows) == few && limit > few {
 			rows = slices.Grow(rows, min(limit, many)-few) // rows are large: once is enough
 		}
-		rows = append(rows, chain.Row{
-			Record: domain.Record{
-				Fresh: domain.Fresh{
-					ID:       domain.ID(s.ColumnText(3)),
-					Word:     seen.word(s, 4),
-					Revision: s.ColumnInt(5),
-					Data:     data,
-				},
-				Stream:   stream,
-				Version:  domain.Version(s.ColumnInt64(2)),
-				Position: domain.Position(s.ColumnInt64(0)),
-				At:       chain.Time(s.ColumnInt64(6)),
-			},
-			Text: text,
-			Link: link,
-		})
+		rows = append(rows, chain.Row{})
+		r := &rows[len(rows)-1] // filled in place: a row is large
+		r.ID, r.Word, r.Revision, r.Data = domain.ID(s.ColumnText(3)), seen.word(s, 4), s.ColumnInt(5), data
+		r.Stream, r.Version, r.Position = stream, domain.Version(s.ColumnInt64(2)), domain.Position(s.ColumnInt64(0))
+		r.At, r.Text, r.Link = chain.Time(s.ColumnInt64(6)), text, link
 		return err
 	}, bind)
 	return rows, err
