@@ -143,23 +143,29 @@ func TestWhatWasCommittedLastIsRememberedWithinBounds(t *testing.T) {
 	for v := 1; v <= 1000; v++ {
 		m.add("a", []chain.Row{row(v)})
 	}
-	if m.bytes > recentBytes || len(m.order) > recentRows {
-		t.Errorf("%d bytes of %d rows are remembered", m.bytes, len(m.order))
+	if m.bytes > recentBytes || len(m.writes) > recentWrites {
+		t.Errorf("%d bytes of %d writes are remembered", m.bytes, len(m.writes))
 	}
-	if _, ok := m.find("a", 1, 1000); ok {
+	if _, ok := m.find("a", 1, 1000, 5000); ok {
 		t.Error("what was forgotten is found")
 	}
-	if rows, ok := m.find("a", 990, 1000); !ok || len(rows) != 10 || rows[0].Version != 991 {
+	if rows, ok := m.find("a", 990, 1000, 5000); !ok || len(rows) != 10 || rows[0].Version != 991 {
 		t.Errorf("of the last ten are found %d, %v", len(rows), ok)
 	}
+	if rows, ok := m.find("a", 990, 1000, 3); !ok || len(rows) != 3 || rows[2].Version != 993 {
+		t.Errorf("of three are found %d, %v", len(rows), ok)
+	}
+	if _, ok := m.find("a", 990, 1001, 3); ok {
+		t.Error("a stream that others wrote to is found")
+	}
 	m.add("a", []chain.Row{row(1005)}) // others wrote four
-	if _, ok := m.find("a", 990, 1005); ok {
+	if _, ok := m.find("a", 990, 1005, 5000); ok {
 		t.Error("rows with a gap are found")
 	}
 	for v := 1; v <= 1000; v++ {
 		m.add("b", []chain.Row{row(v)})
 	}
-	if len(m.streams) != 1 || m.bytes > recentBytes {
-		t.Errorf("%d streams and %d bytes are remembered", len(m.streams), m.bytes)
+	if _, ok := m.find("a", 1004, 1005, 1); ok || m.bytes > recentBytes {
+		t.Errorf("the other stream is found: %v; %d bytes are remembered", ok, m.bytes)
 	}
 }

@@ -182,7 +182,7 @@ func (v *view) Rows(stream string, after domain.Version, limit int) ([]chain.Row
 	}
 	var rows []chain.Row
 	if after < stored { // those who lose to a write of this commit or the last need not ask the database
-		known, ok := v.recent.find(stream, after, stored)
+		known, ok := v.recent.find(stream, after, stored, limit)
 		if !ok {
 			// Where another instance has been faster, more than one will ask.
 			missed := min(int(stored-after), recentMissed)

@@ -1,67 +1,79 @@
 package committer
 
 import (
+	"slices"
+
 	"assent/commands/eventlog/chain"
 	"assent/domain"
 )
 
 // How much a committer remembers of what it wrote last.
 const (
-	recentRows  = 4096
-	recentBytes = 4 << 20
+	recentWrites = 4096
+	recentBytes  = 4 << 20
 	// recentMissed is how many events that others wrote to a stream are read
 	// at once.
 	recentMissed = 128
 )
 
-// recent is what was committed last. Many who want one stream ask for the same
-// few rows again and again: whether theirs are among them.
+// recent is what was committed last, oldest first. Many who want one stream ask
+// for the same few rows again and again: whether theirs are among them. Those
+// who do not, which is nearly all, pay for keeping and not for looking.
 type recent struct {
-	streams map[string][]chain.Row // one version after the other, without gaps
-	order   []string               // whose rows came, oldest first
-	bytes   int
+	writes []written
+	bytes  int
+}
+
+// written is what one write added to a stream: one version after the other.
+type written struct {
+	stream string
+	rows   []chain.Row
+	bytes  int
 }
 
 // add remembers rows that are in the log now, and forgets the oldest.
 func (m *recent) add(stream string, rows []chain.Row) {
-	if m.streams == nil {
-		m.streams = make(map[string][]chain.Row)
-	}
-	for _, r := range rows {
-		if had := m.streams[stream]; len(had) > 0 && had[len(had)-1].Version+1 != r.Version {
-			m.forget(stream, len(had)) // others wrote to it meanwhile
-		}
-		m.streams[stream] = append(m.streams[stream], r)
-		m.order = append(m.order, stream)
-		m.bytes += len(r.Text) + len(r.Data)
-	}
-	for len(m.order) > recentRows || m.bytes > recentBytes {
-		m.forget(m.order[0], 1)
-		m.order = m.order[1:]
-	}
-}
-
-// forget drops a stream's oldest rows, as far as they are remembered.
-func (m *recent) forget(stream string, n int) {
-	rows := m.streams[stream]
-	n = min(n, len(rows))
-	for _, r := range rows[:n] {
-		m.bytes -= len(r.Text) + len(r.Data)
-	}
-	if n == len(rows) {
-		delete(m.streams, stream)
+	if len(rows) == 0 {
 		return
 	}
-	clear(rows[:n])
-	m.streams[stream] = rows[n:]
+	w := written{stream: stream, rows: rows}
+	for i := range rows {
+		w.bytes += len(rows[i].Text) + len(rows[i].Data)
+	}
+	m.writes = append(m.writes, w)
+	m.bytes += w.bytes
+	for len(m.writes) > recentWrites || m.bytes > recentBytes {
+		m.bytes -= m.writes[0].bytes
+		m.writes[0] = written{}
+		m.writes = m.writes[1:]
+	}
 }
 
-// find gives the rows of a stream after a version up to where it is, if all of
-// them are remembered.
-func (m *recent) find(stream string, after, at domain.Version) ([]chain.Row, bool) {
-	rows := m.streams[stream]
-	if len(rows) == 0 || rows[0].Version > after+1 || rows[len(rows)-1].Version != at {
-		return nil, false
+// find gives at most limit rows of a stream after a version, if all from there
+// up to where it is are remembered.
+func (m *recent) find(stream string, after, at domain.Version, limit int) ([]chain.Row, bool) {
+	for i, w := range slices.Backward(m.writes) {
+		if w.stream != stream {
+			continue
+		}
+		if w.rows[len(w.rows)-1].Version != at {
+			return nil, false // others wrote to it meanwhile
+		}
+		first := w.rows[0].Version
+		if first > after+1 {
+			at = first - 1
+			continue
+		}
+		rows := slices.Clip(w.rows[after+1-first:])
+		for _, later := range m.writes[i+1:] {
+			if len(rows) >= limit {
+				break
+			}
+			if later.stream == stream {
+				rows = append(rows, later.rows...)
+			}
+		}
+		return rows[:min(len(rows), limit)], true
 	}
-	return rows[after+1-rows[0].Version:], true
+	return nil, false
 }
