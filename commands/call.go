@@ -94,6 +94,7 @@ type Held struct {
 	Cause   string    `json:"cause"`
 	Expires time.Time `json:"expires"`
 	State   string    `json:"state"`
+	Yesses  int       `json:"yesses,omitempty"` // so far, where it takes several
 }
 
 // Answer is what a read gives: exactly one thing, or items and the cursor of

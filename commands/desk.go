@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"assent/domain"
+	"assent/domain/action"
 	"assent/domain/person"
 	"assent/domain/policy"
 	"assent/domain/proposal"
@@ -41,7 +42,7 @@ type decision struct {
 // outcome's changes and its digest as the proposal's.
 func (d *Desk) Approve(ctx context.Context, by domain.Person, id, digest string) (Outcome, error) {
 	return d.decide(ctx, by, "proposal.approve", id, func(dec *decision, p proposal.Proposal, filed domain.Envelope, at thing) (Outcome, error) {
-		if _, err := proposal.Approve(p, by.ID(), digest, dec.id, dec.now); err != nil {
+		if err := p.Decidable(dec.now); err != nil {
 			return Outcome{}, err // over, whatever it would do
 		}
 		card, err := d.road.rehearseAgain(ctx, p, filed, at.stream)
@@ -67,9 +68,23 @@ func (d *Desk) Approve(ctx context.Context, by domain.Person, id, digest string)
 				Proposal: Moved{ID: id, Digest: card.digest, Filed: p.Card.Lines, Now: now},
 			}, nil
 		}
-		events, err := proposal.Approve(p, by.ID(), shown, dec.id, dec.now)
+		if card.rules.Separation == policy.SeparateOn && filed.Principal.IsAgent() && filed.Person == by.ID() {
+			return Outcome{}, domain.Refuse("permission", "This agent works for you, and the rules here want somebody else to decide on what it asks.")
+		}
+		events, err := proposal.Approve(p, policy.Decider{ID: by.ID(), Role: dec.role}, shown, card.rules.Deciders(string(card.class)), dec.id, dec.now)
 		if err != nil {
 			return Outcome{}, err
+		}
+		if yes, more := events[0].(proposal.Assented); more {
+			receipt, err := dec.append(at, events, nil, card.checks)
+			if err != nil {
+				return Outcome{}, err
+			}
+			return Outcome{
+				Outcome: Waiting, Action: dec.id, Position: Position(receipt.Position),
+				Target:   &Target{Kind: "proposal", ID: id, Version: at.version + 1},
+				Proposal: &Held{ID: id, URL: d.road.ProposalURL(id), Cause: p.Card.Cause, Expires: p.Card.Expires, State: string(proposal.Waiting), Yesses: len(yes.Evolve(p).Yesses)},
+			}, nil
 		}
 		if yes, ok := events[0].(proposal.Approved); ok && card.digest != p.Card.Digest {
 			yes.Lines, yes.Clipped = clipCard(card.changes)
@@ -240,6 +255,8 @@ func (dec *decision) append(at thing, events []proposal.Event, words *domain.Sea
 
 // card is a proposal rehearsed again, as things stand now.
 type card struct {
+	rules      policy.Rules // of the place, as they are now
+	class      action.Class
 	changes    []domain.Change
 	digest     string
 	permission string
@@ -262,7 +279,7 @@ func (r *Road) rehearseAgain(ctx context.Context, p proposal.Proposal, filed dom
 		return card{}, t.err
 	}
 	t.checks[t.stream] = t.thing.version
-	return card{t.changes, cardDigest(t.action, t.stream, t.cmd.Raw, t.changes), t.action.Deciding(), t.checks}, nil
+	return card{t.question.Rules, t.action.Class, t.changes, cardDigest(t.action, t.stream, t.cmd.Raw, t.changes), t.action.Deciding(), t.checks}, nil
 }
 
 // tripOf is one call of a proposal, taken for who filed it with the yes of who

@@ -99,6 +99,7 @@ var histories = map[string][]any{
 		proposal.Approved{By: "person_1", Digest: "d1", Action: "act_1"},
 		proposal.Settled{Results: []proposal.Result{{Part: 1, Outcome: "refused", Action: "act_2", Code: "stale", Reason: "It has moved on."}}},
 		proposal.Declined{By: "person_1", Code: "wrong"},
+		proposal.Assented{By: "person_1", Digest: "d1"},
 		proposal.Withdrawn{},
 		proposal.Expired{},
 	},

@@ -10,7 +10,7 @@ type RulesChange struct {
 	Waits            *[]string   `json:"waits,omitempty" jsonschema:"actions that always wait for a person when an agent asks, such as page.update"`
 	Freezes          *[]Freeze   `json:"freezes,omitempty" jsonschema:"times in which nothing goes live; replaces the list"`
 	Stages           *[]Stage    `json:"stages,omitempty" jsonschema:"who decides, step by step; replaces the list"`
-	Separation       *Separation `json:"separation,omitempty" jsonschema:"whether the person behind an agent may decide on what it asks: on, off, or empty for where it matters" enum:",on,off"`
+	Separation       *Separation `json:"separation,omitempty" jsonschema:"on when the person behind an agent may not decide on what it asks; off or empty when they may" enum:",on,off"`
 }
 
 // To are some rules with the change made.

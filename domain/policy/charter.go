@@ -34,12 +34,11 @@ type Freeze struct {
 // decide on what it asks.
 type Separation string
 
-// Where nothing is said, separation is on for what goes live and what takes
-// away, as soon as there is somebody else who could decide.
+// Where nothing is said, it is off: a house of one must be able to decide.
 const (
-	SeparateAuto Separation = ""
-	SeparateOn   Separation = "on"
-	SeparateOff  Separation = "off"
+	SeparateUnsaid Separation = ""
+	SeparateOn     Separation = "on"
+	SeparateOff    Separation = "off"
 )
 
 // Limit is the most changes a publish may have and still be low risk.
@@ -88,10 +87,10 @@ func stricterPace(a, b int) int {
 	return min(a, b)
 }
 
-var separations = []Separation{SeparateOff, SeparateAuto, SeparateOn}
+var separations = []Separation{SeparateOff, SeparateUnsaid, SeparateOn}
 
 func stricterSeparation(a, b Separation) Separation {
-	if a == SeparateAuto || b == SeparateAuto { // who says nothing leaves it to the other
+	if a == SeparateUnsaid || b == SeparateUnsaid { // who says nothing leaves it to the other
 		return cmp.Or(a, b)
 	}
 	return separations[max(slices.Index(separations, a), slices.Index(separations, b))]
@@ -180,6 +179,9 @@ type Yesses []string
 // has said yes before, who stands for somebody who has, or whose turn it is
 // not. No stages: one yes of anybody is enough.
 func (d Deciders) Next(so Yesses, by Decider) (complete bool, err error) {
+	if len(so) >= d.Need() {
+		return true, nil // the rules were loosened since: everybody needed has said yes
+	}
 	if slices.Contains(so, by.ID) || by.For != "" && slices.Contains(so, by.For) {
 		return false, domain.Refuse("already-decided", "You have said yes already. It waits for somebody else.")
 	}
@@ -197,7 +199,7 @@ func (d Deciders) Next(so Yesses, by Decider) (complete bool, err error) {
 		}
 		return i == len(d)-1 && given+1 == s.Need, nil
 	}
-	return true, nil // rules were loosened since: everybody needed has said yes
+	return true, nil
 }
 
 // Sound refuses rules that mean nothing.

@@ -38,6 +38,7 @@ func TestWhoDecidesNext(t *testing.T) {
 		"the first step when it is over":     {staged, policy.Yesses{"bo", "cy"}, policy.Decider{ID: "di", Role: editor}, false, "permission"},
 		"the second step":                    {staged, policy.Yesses{"bo", "cy"}, policy.Decider{ID: "ada", Role: owner}, true, ""},
 		"more than are needed by now":        {two, policy.Yesses{"ada", "bo"}, policy.Decider{ID: "cy", Role: editor}, true, ""},
+		"alone, once it took two":            {alone, policy.Yesses{"ada"}, policy.Decider{ID: "ada", Role: owner}, true, ""},
 		"somebody named who has no role yet": {staged, policy.Yesses{"bo", "cy"}, policy.Decider{ID: "ada"}, true, ""},
 	} {
 		complete, err := c.deciders.Next(c.so, c.by)

@@ -5,6 +5,7 @@ import (
 
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/policy"
 )
 
 // Lifetime is how long a proposal waits before it expires.
@@ -78,17 +79,31 @@ func withdraw(p Proposal, w WithdrawArgs) ([]Event, error) {
 	return []Event{Withdrawn{}}, nil
 }
 
-// Approve is a person's yes to the card with this digest.
-func Approve(p Proposal, by, digest string, decision domain.ID, now time.Time) ([]Event, error) {
-	if err := p.decidable(now); err != nil {
+// Approve is a person's yes to the card with this digest. Where it takes more
+// people it is one of several: those to another card do not count.
+func Approve(p Proposal, by policy.Decider, digest string, deciders policy.Deciders, decision domain.ID, now time.Time) ([]Event, error) {
+	if err := p.Decidable(now); err != nil {
 		return nil, err
 	}
-	return []Event{Approved{By: by, Digest: digest, Action: decision}}, nil
+	var so policy.Yesses
+	for _, y := range p.Yesses {
+		if y.Digest == digest {
+			so = append(so, y.By)
+		}
+	}
+	complete, err := deciders.Next(so, by)
+	switch {
+	case err != nil:
+		return nil, err
+	case !complete:
+		return []Event{Assented{By: by.ID, Digest: digest}}, nil
+	}
+	return []Event{Approved{By: by.ID, Digest: digest, Action: decision}}, nil
 }
 
 // Decline is a person's no.
 func Decline(p Proposal, by, code string, now time.Time) ([]Event, error) {
-	if err := p.decidable(now); err != nil {
+	if err := p.Decidable(now); err != nil {
 		return nil, err
 	}
 	return []Event{Declined{By: by, Code: code}}, nil
@@ -110,7 +125,8 @@ func Settle(p Proposal, results []Result) ([]Event, error) {
 	return []Event{Settled{results}}, nil
 }
 
-func (p Proposal) decidable(now time.Time) error {
+// Decidable is nil while somebody can say yes or no.
+func (p Proposal) Decidable(now time.Time) error {
 	if err := p.open(); err != nil {
 		return err
 	}

@@ -32,8 +32,9 @@ type Proposal struct {
 	Asker    domain.Principal
 	Card     Filed
 	Calls    []Called
-	By       string // who approved or declined
-	Code     string // of the decline
+	By       string     // who approved or declined
+	Yesses   []Assented // of those who said yes while it takes more people
+	Code     string     // of the decline
 	Results  []Result
 	Approval domain.ID // the action that approved
 }
@@ -67,6 +68,7 @@ var Words = []vocab.Word{
 	vocab.Say[Withdrawn]("proposal.withdrawn"),
 	vocab.Say[Expired]("proposal.expired"),
 	vocab.Say[Settled]("proposal.settled"),
+	vocab.Say[Assented]("proposal.assented"),
 }
 
 // Filed is a held call: the card as the server built it. The question and the
@@ -133,6 +135,12 @@ type Approved struct {
 	Action domain.ID `json:"action"` // the deciding itself
 }
 
+// Assented is one person's yes to what takes more than one.
+type Assented struct {
+	By     string `json:"by"`
+	Digest string `json:"digest"` // of the card that was on screen
+}
+
 // Declined is a person's no. Their words are sealed in the envelope.
 type Declined struct {
 	By   string `json:"by"`
@@ -181,6 +189,14 @@ func (e Approved) Evolve(p Proposal) Proposal {
 	return p
 }
 
+// Evolve notes one yes of several, once.
+func (e Assented) Evolve(p Proposal) Proposal {
+	if !slices.Contains(p.Yesses, e) {
+		p.Yesses = append(slices.Clone(p.Yesses), e)
+	}
+	return p
+}
+
 // Evolve notes the no.
 func (e Declined) Evolve(p Proposal) Proposal {
 	p.Status, p.By, p.Code = IsDeclined, e.By, e.Code
@@ -213,6 +229,9 @@ func (Called) Reverse(Proposal) Event { return nil }
 
 // Reverse is nil: what was approved is undone by undoing what it did.
 func (Approved) Reverse(Proposal) Event { return nil }
+
+// Reverse is nil: decline it, or let it expire.
+func (Assented) Reverse(Proposal) Event { return nil }
 
 // Reverse is nil: ask again.
 func (Declined) Reverse(Proposal) Event { return nil }

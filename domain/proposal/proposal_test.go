@@ -2,6 +2,7 @@ package proposal_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"assent/domain"
 	"assent/domain/domaintest"
+	"assent/domain/policy"
 	"assent/domain/proposal"
 )
 
@@ -20,6 +22,7 @@ var (
 	filed  = proposal.Filed{Asker: asker, Headline: "Publish 2 changes", Cause: "tool", Digest: "d1", Reads: []proposal.Read{{Stream: "live-home/main", Version: 3}}, Expires: noon.Add(proposal.Lifetime)}
 	called = proposal.Called{Part: 1, Action: "site.publish", Args: json.RawMessage(`{"site":"main"}`), Target: "live-home/main"}
 
+	one      = policy.Decider{ID: "person_1", Role: policy.Owner}
 	approved = proposal.Approved{By: "person_1", Digest: "d1", Action: "act_1"}
 	declined = proposal.Declined{By: "person_1", Code: "wrong"}
 	settled  = proposal.Settled{Results: []proposal.Result{{Part: 1, Outcome: "done", Action: "act_2"}}}
@@ -58,10 +61,10 @@ func TestEveryStatusMeetsEveryEnd(t *testing.T) {
 		do   func(proposal.Proposal) ([]proposal.Event, error)
 	}{
 		{"approve", func(p proposal.Proposal) ([]proposal.Event, error) {
-			return proposal.Approve(p, "person_1", "d1", "act_1", noon)
+			return proposal.Approve(p, one, "d1", nil, "act_1", noon)
 		}},
 		{"approve too late", func(p proposal.Proposal) ([]proposal.Event, error) {
-			return proposal.Approve(p, "person_1", "d1", "act_1", late)
+			return proposal.Approve(p, one, "d1", nil, "act_1", late)
 		}},
 		{"decline", func(p proposal.Proposal) ([]proposal.Event, error) {
 			return proposal.Decline(p, "person_1", "wrong", noon)
@@ -168,7 +171,7 @@ func TestWhoWithdrawsIsNeverAnArgument(t *testing.T) {
 }
 
 func TestApprovedIsWhatWasOnTheScreen(t *testing.T) {
-	events, err := proposal.Approve(state(t, proposal.Waiting), "person_1", "d1", "act_1", noon)
+	events, err := proposal.Approve(state(t, proposal.Waiting), one, "d1", nil, "act_1", noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,6 +197,41 @@ func TestNothingAboutAProposalIsTakenBack(t *testing.T) {
 			if _, err := proposal.Kind.TakeBack(history[:i+1], i); err == nil {
 				t.Errorf("%s: %T can be taken back", status, history[i])
 			}
+		}
+	}
+}
+
+func TestADecisionOfSeveralTakesThemAll(t *testing.T) {
+	two := policy.Deciders{{Roles: []policy.Role{policy.Owner, policy.Editor}, Need: 2}}
+	other := policy.Decider{ID: "person_2", Role: policy.Editor}
+	yes := func(by, digest string) any { return proposal.Assented{By: by, Digest: digest} }
+	for name, c := range map[string]struct {
+		given   []any
+		by      policy.Decider
+		digest  string
+		then    proposal.Event
+		refused string
+	}{
+		"the first":                     {[]any{filed, called}, one, "d1", proposal.Assented{By: "person_1", Digest: "d1"}, ""},
+		"the second":                    {[]any{filed, called, yes("person_1", "d1")}, other, "d1", proposal.Approved{By: "person_2", Digest: "d1", Action: "act_1"}, ""},
+		"the first again":               {[]any{filed, called, yes("person_1", "d1")}, one, "d1", nil, "already-decided"},
+		"the first to another card":     {[]any{filed, called, yes("person_1", "d1")}, one, "d2", proposal.Assented{By: "person_1", Digest: "d2"}, ""},
+		"the second to another":         {[]any{filed, called, yes("person_1", "d1")}, other, "d2", proposal.Assented{By: "person_2", Digest: "d2"}, ""},
+		"somebody whose turn it is not": {[]any{filed, called}, policy.Decider{ID: "person_3", Role: policy.Auditor}, "d1", nil, "permission"},
+		"after a no":                    {[]any{filed, called, yes("person_1", "d1"), declined}, other, "d1", nil, "already-decided"},
+	} {
+		domaintest.Laws(t, proposal.Kind, c.given)
+		at, err := proposal.Kind.Fold(c.given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := proposal.Approve(at.(proposal.Proposal), c.by, c.digest, two, "act_1", noon)
+		no, _ := errors.AsType[*domain.Refusal](err)
+		switch {
+		case c.refused != "" && (no == nil || no.Code != c.refused):
+			t.Errorf("%s: %v", name, err)
+		case c.refused == "" && (err != nil || !cmp.Equal([]proposal.Event{c.then}, events)):
+			t.Errorf("%s: %v, %v", name, events, err)
 		}
 	}
 }
