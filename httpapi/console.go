@@ -154,6 +154,8 @@ func (f frame) May(permission string) bool { return f.Role.May(permission) }
 // address says which, and must not be able to say anything else.
 var notices = map[string]string{
 	"approved":  "Approved. It was carried out exactly as shown.",
+	"assented":  "Your yes is noted. It is carried out once everybody the rules want has said yes.",
+	"waits":     "It waits: the rules here want more people to say yes. It is in the inbox.",
 	"declined":  "Declined. The agent is told why.",
 	"published": "Published.",
 	"undone":    "Taken back.",
@@ -255,8 +257,11 @@ func form(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 // see sends the browser on to a page that has seen an outcome.
 func see(w http.ResponseWriter, r *http.Request, to, said string, out commands.Outcome) error {
 	q := url.Values{}
-	if out.Outcome == commands.Idle {
+	switch {
+	case out.Outcome == commands.Idle:
 		said = "idle"
+	case out.Outcome == commands.Waiting && said != "assented":
+		said = "waits"
 	}
 	if said != "" {
 		q.Set("said", said)

@@ -173,7 +173,11 @@ func (s *Server) approveForm(w http.ResponseWriter, r *http.Request, who caller)
 	if err != nil {
 		return s.undecided(w, r, who, id, err)
 	}
-	return see(w, r, "/proposals/"+id, "approved", out)
+	notice := "approved"
+	if out.Outcome == commands.Waiting {
+		notice = "assented"
+	}
+	return see(w, r, "/proposals/"+id, notice, out)
 }
 
 func (s *Server) declineForm(w http.ResponseWriter, r *http.Request, who caller) error {
