@@ -11,6 +11,7 @@ import (
 
 	"assent/commands"
 	"assent/commands/eventlog/chain"
+	"assent/commands/eventlog/internal/admit"
 	"assent/commands/eventlog/logtest"
 	"assent/domain"
 )
@@ -155,17 +156,55 @@ func TestWhatWasCommittedLastIsRememberedWithinBounds(t *testing.T) {
 	if rows, ok := m.find("a", 990, 1000, 3); !ok || len(rows) != 3 || rows[2].Version != 993 {
 		t.Errorf("of three are found %d, %v", len(rows), ok)
 	}
-	if _, ok := m.find("a", 990, 1001, 3); ok {
-		t.Error("a stream that others wrote to is found")
-	}
 	m.add("a", []chain.Row{row(1005)}) // others wrote four
+	if rows, ok := m.find("a", 990, 1005, 3); !ok || len(rows) != 3 || rows[2].Version != 993 {
+		t.Errorf("of three before what others wrote are found %d, %v", len(rows), ok)
+	}
 	if _, ok := m.find("a", 990, 1005, 5000); ok {
 		t.Error("rows with a gap are found")
+	}
+	m.add("a", []chain.Row{row(1001), row(1002), row(1003), row(1004)}) // and they were read
+	if rows, ok := m.find("a", 990, 1005, 5000); !ok || len(rows) != 15 || rows[14].Version != 1005 {
+		t.Errorf("of what others wrote too are found %d, %v", len(rows), ok)
 	}
 	for v := 1; v <= 1000; v++ {
 		m.add("b", []chain.Row{row(v)})
 	}
 	if _, ok := m.find("a", 1004, 1005, 1); ok || m.bytes > recentBytes {
 		t.Errorf("the other stream is found: %v; %d bytes are remembered", ok, m.bytes)
+	}
+}
+
+// counted counts what a shelf is asked for.
+type counted struct {
+	*shelf
+	asked int
+}
+
+func (c *counted) Rows(stream string, after domain.Version, limit int) ([]chain.Row, error) {
+	c.asked++
+	return c.shelf.Rows(stream, after, limit)
+}
+
+func TestAllOfACommitWhoLostToAnotherInstanceCostOneQuestion(t *testing.T) {
+	s := new(shelf)
+	for v := range 50 {
+		s.keep([]*admit.Append{spelt(t, logtest.To("hot", domain.Version(v), fmt.Sprint(v)))})
+	}
+	var asking []*request
+	for _, expect := range []domain.Version{20, 7, 33, 49, 7} {
+		asking = append(asking, &request{append: spelt(t, logtest.To("hot", expect, "mine"))})
+	}
+	c := &counted{shelf: s}
+	v := &view{c, new(recent), asking, make(map[string][]chain.Row)}
+	for _, r := range asking {
+		w := r.append.Writes[0]
+		rows, err := v.Rows(w.Name, w.Expect, 1)
+		if err != nil || len(rows) != 1 || rows[0].Version != w.Expect+1 {
+			t.Errorf("after %d are %v, %v", w.Expect, rows, err)
+		}
+	}
+	if c.asked != 1 {
+		t.Errorf("the database was asked %d times", c.asked)
 	}
 }

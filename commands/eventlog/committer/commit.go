@@ -94,7 +94,7 @@ func (c *Committer) once(b *batch) error {
 		return err
 	}
 	d := &draft{
-		view: &view{c.backend, &c.recent, make(map[string][]chain.Row)},
+		view: &view{c.backend, &c.recent, b.requests, make(map[string][]chain.Row)},
 		now:  c.clock(),
 		head: head,
 	}
@@ -155,6 +155,7 @@ func (d *draft) take(r *request) error {
 type view struct {
 	admit.View
 	recent *recent
+	asking []*request             // what this commit began with
 	rows   map[string][]chain.Row // to be written, by stream
 }
 
@@ -184,12 +185,9 @@ func (v *view) Rows(stream string, after domain.Version, limit int) ([]chain.Row
 	if after < stored { // those who lose to a write of this commit or the last need not ask the database
 		known, ok := v.recent.find(stream, after, stored, limit)
 		if !ok {
-			// Where another instance has been faster, more than one will ask.
-			missed := min(int(stored-after), recentMissed)
-			if known, err = v.View.Rows(stream, after, max(limit, missed)); err != nil {
+			if known, err = v.missed(stream, after, stored, limit); err != nil {
 				return nil, err
 			}
-			v.recent.add(stream, known)
 		}
 		rows = slices.Clip(known[:min(len(known), limit)])
 	}
@@ -199,4 +197,27 @@ func (v *view) Rows(stream string, after domain.Version, limit int) ([]chain.Row
 		}
 	}
 	return rows, nil
+}
+
+// missed asks the database for rows. Where another instance has been faster,
+// more than one of this commit will ask: it asks for all of them at once.
+func (v *view) missed(stream string, after, stored domain.Version, limit int) ([]chain.Row, error) {
+	from, to := after, after+domain.Version(limit)
+	for _, r := range v.asking {
+		for _, w := range r.append.Writes {
+			if w.Name != stream || w.Expect >= stored {
+				continue
+			}
+			first, last := min(from, w.Expect), max(to, w.Expect+domain.Version(len(w.Rows)))
+			if _, known := v.recent.find(stream, w.Expect, stored, len(w.Rows)); !known && last-first <= recentMissed {
+				from, to = first, last
+			}
+		}
+	}
+	rows, err := v.View.Rows(stream, from, int(to-from))
+	if err != nil {
+		return nil, err
+	}
+	v.recent.add(stream, rows)
+	return rows[min(int(after-from), len(rows)):], nil
 }

@@ -24,10 +24,11 @@ const (
 	patience     = time.Second
 )
 
-// A commit that many wait for is held back by a tenth of what it usually takes,
-// but never for more than gatherLimit, so that those the last one has answered
-// can join: they would otherwise form two halves that wait for each other.
-// Few callers gain nothing by it.
+// A commit that many wait for is held back so that those the last one has
+// answered can join: they would otherwise form two halves that wait for each
+// other. It is held back as long as one comes after another, within a tenth of
+// what a commit usually takes and never more than gatherLimit, and for half a
+// commit in all. Few callers gain nothing by it.
 const (
 	gatherLimit = 300 * time.Microsecond
 	gatherFrom  = 4 // appends in the last commit
@@ -76,11 +77,12 @@ type Committer struct {
 	done    chan struct{} // closed once nothing is committed any more
 	close   func() error
 
-	turn   sync.Mutex    // of whoever commits, and what follows
-	usual  time.Duration // what a commit takes
-	last   atomic.Int32  // appends in the last commit; anybody may look
-	held   []*request    // taken from the queue, for the next commit
-	recent recent
+	turn     sync.Mutex    // of whoever commits, and what follows
+	usual    time.Duration // what a commit takes
+	last     atomic.Int32  // appends in the last commit; anybody may look
+	expected int           // appends for the next commit, if all come again
+	held     []*request    // taken from the queue, for the next commit
+	recent   recent
 
 	ahead    bool
 	comeback time.Duration                 // how long one who was told ahead is waited for
@@ -250,10 +252,12 @@ func (c *Committer) handle(b *batch) {
 		close(*settling)
 	}
 	c.last.Store(int32(len(b.requests)))
+	c.expected = len(b.requests) + len(c.held) + len(c.queue)
 	c.usual += (time.Since(start) - c.usual) / 8
 }
 
-// gather takes what is queued, and waits a little for more where that pays.
+// gather takes what is queued, and waits for those who are expected where that
+// pays.
 func (c *Committer) gather(b *batch) {
 	for !b.full() {
 		select {
@@ -267,13 +271,15 @@ func (c *Committer) gather(b *batch) {
 	if c.last.Load() < gatherFrom {
 		return
 	}
-	window := time.NewTimer(min(c.usual/10, gatherLimit))
-	defer window.Stop()
-	for !b.full() {
+	pause, over := min(c.usual/10, gatherLimit), time.Now().Add(c.usual/2)
+	quiet := time.NewTimer(pause)
+	defer quiet.Stop()
+	for !b.full() && len(b.requests) < c.expected && time.Now().Before(over) {
 		select {
 		case r := <-c.queue:
 			b.add(r)
-		case <-window.C:
+			quiet.Reset(pause)
+		case <-quiet.C:
 			return
 		}
 	}

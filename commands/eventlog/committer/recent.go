@@ -49,31 +49,34 @@ func (m *recent) add(stream string, rows []chain.Row) {
 	}
 }
 
-// find gives at most limit rows of a stream after a version, if all from there
-// up to where it is are remembered.
+// find gives at most limit rows of a stream after a version, which is behind at,
+// if all of them up to there are remembered. What was committed stays as it is,
+// whoever has written since.
 func (m *recent) find(stream string, after, at domain.Version, limit int) ([]chain.Row, bool) {
-	for i, w := range slices.Backward(m.writes) {
-		if w.stream != stream {
-			continue
-		}
-		if w.rows[len(w.rows)-1].Version != at {
-			return nil, false // others wrote to it meanwhile
-		}
-		first := w.rows[0].Version
-		if first > after+1 {
-			at = first - 1
-			continue
-		}
-		rows := slices.Clip(w.rows[after+1-first:])
-		for _, later := range m.writes[i+1:] {
-			if len(rows) >= limit {
-				break
-			}
-			if later.stream == stream {
-				rows = append(rows, later.rows...)
-			}
-		}
-		return rows[:min(len(rows), limit)], true
+	last := min(after+domain.Version(limit), at)
+	if last <= after {
+		return nil, true
 	}
-	return nil, false
+	part := m.holding(stream, after+1)
+	if part == nil {
+		return nil, false
+	}
+	rows := part[:min(int(last-after), len(part))]
+	for at := after + domain.Version(len(rows)); at < last; at = after + domain.Version(len(rows)) {
+		if part = m.holding(stream, at+1); part == nil {
+			return nil, false
+		}
+		rows = append(slices.Clip(rows), part[:min(int(last-at), len(part))]...)
+	}
+	return rows, true
+}
+
+// holding are rows of a stream from a version on; none if it is not remembered.
+func (m *recent) holding(stream string, version domain.Version) []chain.Row {
+	for _, w := range slices.Backward(m.writes) {
+		if w.stream == stream && w.rows[0].Version <= version && version <= w.rows[len(w.rows)-1].Version {
+			return w.rows[version-w.rows[0].Version:]
+		}
+	}
+	return nil
 }

@@ -22,6 +22,9 @@ const (
 	// far is how many events a writer can be behind and still catch up on what
 	// it remembers instead of forgetting it.
 	far = 1 << 14
+	// wary is for how many commits a writer takes the head row first once others
+	// have written.
+	wary = 16
 )
 
 // writer is the only one in this process that writes: the committer's backend.
@@ -32,7 +35,7 @@ type writer struct {
 	head    commands.Head         // committed, as far as this process knows
 	streams map[string]streamHead // as of head, or later: then head is not the log's end
 	holding bool                  // in a transaction that holds the head row
-	crowded bool                  // others have written since this writer last did
+	crowded int                   // for how many more commits others are expected to write too
 }
 
 // streamHead is a stream as the tables know it.
@@ -67,13 +70,21 @@ func (w *writer) Begin(streams []string) (commands.Head, error) {
 
 func (w *writer) prepare(streams []string) error {
 	ctx, err := w.asking()
-	if err == nil && w.crowded && !w.holding {
-		err = w.hold(ctx)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = w.learn(ctx, streams)
+	if w.crowded > 0 && !w.holding {
+		if err := w.hold(ctx, w.unknown(streams)); err != nil {
+			return err
+		}
 	}
-	return err
+	names := w.unknown(streams)
+	if names == nil {
+		return nil
+	}
+	asked := new(pgx.Batch)
+	w.learn(asked, names)
+	return w.db.SendBatch(ctx, asked).Close()
 }
 
 // ready connects where there is no connection.
@@ -94,31 +105,37 @@ func (w *writer) ready() (err error) {
 	if _, err := w.db.Exec(ctx, "SET plan_cache_mode = force_generic_plan"); err != nil {
 		return err
 	}
-	return w.catchUp(ctx, "")
+	return w.catchUp(ctx, new(pgx.Batch), "", nil)
 }
 
-// learn reads where streams are that the writer does not know.
-func (w *writer) learn(ctx context.Context, names []string) error {
-	if w.streams == nil {
-		w.streams = make(map[string]streamHead)
-	}
-	var digests [][]byte
-	for _, name := range names {
+// unknown are those of streams of which the writer does not know where they
+// are.
+func (w *writer) unknown(streams []string) (names []string) {
+	for _, name := range streams {
 		if _, known := w.streams[name]; !known {
-			w.streams[name] = streamHead{}
-			sum := sha256.Sum256([]byte(name))
-			digests = append(digests, sum[:])
+			names = append(names, name)
 		}
 	}
-	if digests == nil {
-		return nil
+	return names
+}
+
+// learn asks where streams are.
+func (w *writer) learn(asked *pgx.Batch, names []string) {
+	digests := make([][]byte, len(names))
+	for i, name := range names {
+		sum := sha256.Sum256([]byte(name))
+		digests[i] = sum[:]
 	}
-	rows, err := w.db.Query(ctx, `SELECT name, id, (SELECT coalesce(max(version), 0) FROM events WHERE stream = streams.id)
-		FROM streams WHERE sha256(name) = ANY ($1)`, digests)
-	if err != nil {
-		return err
-	}
-	return collect(rows, w.streams)
+	asked.Queue(`SELECT name, id, (SELECT coalesce(max(version), 0) FROM events WHERE stream = streams.id)
+		FROM streams WHERE sha256(name) = ANY ($1)`, digests).Query(func(rows pgx.Rows) error {
+		if w.streams == nil {
+			w.streams = make(map[string]streamHead)
+		}
+		for _, name := range names {
+			w.streams[name] = streamHead{} // unless there is one
+		}
+		return collect(rows, w.streams)
+	})
 }
 
 // collect reads where streams are.
@@ -133,16 +150,12 @@ func collect(rows pgx.Rows, streams map[string]streamHead) error {
 }
 
 // catchUp reads where the log ends, and all streams that moved since it ended
-// where this writer knew. What it knew to be committed must still stand. With
-// first, which holds the head row, all of it is one trip: each question sees
-// what is there when it is asked.
-func (w *writer) catchUp(ctx context.Context, lock string, first ...string) error {
+// where this writer knew, and learns of others. What it knew to be committed
+// must still stand. All of it is one trip, with what was asked before: each
+// question sees what is there when its turn comes.
+func (w *writer) catchUp(ctx context.Context, asked *pgx.Batch, lock string, names []string) error {
 	known, head, link := w.head, commands.Head{}, [32]byte{}
 	moved := make(map[string]streamHead)
-	asked := new(pgx.Batch)
-	for _, q := range first {
-		asked.Queue(q)
-	}
 	asked.Queue(selectHead + lock).QueryRow(func(row pgx.Row) (err error) {
 		head, err = headOf(row)
 		return err
@@ -154,6 +167,9 @@ func (w *writer) catchUp(ctx context.Context, lock string, first ...string) erro
 	asked.Queue(`SELECT s.name, s.id, e.version FROM streams s JOIN
 		(SELECT stream, max(version) AS version FROM events WHERE position > $1 AND position <= $2 GROUP BY stream) e ON e.stream = s.id`,
 		int64(known.Position), int64(known.Position+far)).Query(func(rows pgx.Rows) error { return collect(rows, moved) })
+	if names != nil {
+		w.learn(asked, names)
+	}
 	err := w.db.SendBatch(ctx, asked).Close()
 	switch {
 	case err != nil:
@@ -165,7 +181,9 @@ func (w *writer) catchUp(ctx context.Context, lock string, first ...string) erro
 	case w.streams != nil:
 		maps.Copy(w.streams, moved)
 	}
-	w.crowded = head != known
+	if head != known {
+		w.crowded = wary
+	}
 	w.head = head
 	return nil
 }
@@ -201,7 +219,7 @@ func (w *writer) Commit(appends []*admit.Append, head commands.Head) error {
 	case err != nil:
 		err = uncertain(err)
 	case !hit:
-		if err = w.hold(ctx); err == nil {
+		if err = w.hold(ctx, nil); err == nil {
 			return committer.ErrMoved
 		}
 		err = unwritten(err)
@@ -210,7 +228,7 @@ func (w *writer) Commit(appends []*admit.Append, head commands.Head) error {
 		w.forget()
 		return err
 	}
-	w.holding, w.head = false, head
+	w.holding, w.head, w.crowded = false, head, max(w.crowded-1, 0)
 	w.wrote(appends)
 	return nil
 }
@@ -250,13 +268,16 @@ func (w *writer) stands(ctx context.Context) (stands bool, err error) {
 	return stands, err
 }
 
-// hold takes the head row for this writer alone and catches up with it.
-func (w *writer) hold(ctx context.Context) error {
+// hold takes the head row for this writer alone, catches up with it and learns
+// of streams.
+func (w *writer) hold(ctx context.Context, names []string) error {
 	if w.holding {
 		return &chain.Broken{Position: w.head.Position, What: "the log's end moved while it was held"}
 	}
 	w.holding = true
-	return w.catchUp(ctx, " FOR UPDATE", "BEGIN")
+	asked := new(pgx.Batch)
+	asked.Queue("BEGIN")
+	return w.catchUp(ctx, asked, " FOR UPDATE", names)
 }
 
 // wrote takes over where the streams of committed appends are now.
@@ -283,7 +304,7 @@ func (w *writer) Abandon() { w.forget() }
 // closing says adds nothing.
 func (w *writer) forget() {
 	_ = w.Close()
-	w.streams, w.holding, w.crowded = nil, false, false
+	w.streams, w.holding, w.crowded = nil, false, 0
 }
 
 // Close lets go of the connection.
