@@ -59,23 +59,35 @@ func (t *trip) standing() error {
 	if t.yes != nil || t.action.Class != action.Content || t.action.Final || t.call.Via.Key == "" {
 		return nil
 	}
-	q := t.question
-	id, made, ok := t.authority.agent.Standing(q.Action, t.call.Via.Key, q.Site, q.Rules, t.now)
-	if !ok {
-		return nil
-	}
-	maker, err := t.depend(action.Ref{Category: person.Kind.Category, ID: made.By})
-	if err != nil {
+	q, ok, err := inAdvance(t.question, t.authority.agent, t.call.Via.Key, func(maker string) (policy.Role, error) {
+		seat, err := t.depend(action.Ref{Category: person.Kind.Category, ID: maker})
+		if err != nil {
+			return "", err
+		}
+		return seat.state.(person.Person).Role, nil
+	})
+	if err != nil || !ok {
 		return err
 	}
-	if role := maker.state.(person.Person).Role; !role.May("decide") || !role.May(t.action.Permission) {
-		return nil
-	}
-	q.Yes = &policy.Yes{Kind: policy.Standing, By: made.By, ID: id, Causes: standingLifts}
 	if v := policy.Ask(q); v.Answer == domain.Act {
 		t.question, t.verdict = q, v
 	}
 	return nil
+}
+
+// inAdvance is a question with the yes that somebody gave an agent's key in
+// advance, where there is one that fits and its maker still has a role that
+// may do this and decide on it.
+func inAdvance(q policy.Question, a agent.Agent, key string, role func(maker string) (policy.Role, error)) (policy.Question, bool, error) {
+	id, made, ok := a.Standing(q.Action, key, q.Site, q.Rules, q.Now)
+	if !ok {
+		return q, false, nil
+	}
+	if r, err := role(made.By); err != nil || !r.May("decide") || !r.May(q.Permission) {
+		return q, false, err
+	}
+	q.Yes = &policy.Yes{Kind: policy.Standing, By: made.By, ID: id, Causes: standingLifts}
+	return q, true, nil
 }
 
 // standingLifts are the holds that a yes in advance lifts.

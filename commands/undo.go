@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -233,8 +234,13 @@ func (u *undoing) write(writes []Write, n int, at thing, back []any, claims []cl
 	e.Undoes, e.Causation = u.undoes, u.undoes
 	first := e
 	if n == 0 {
-		verdict := policy.Ask(policy.Question{Now: u.now, Principal: e.Principal, Action: u.name, Class: action.Content, Scope: "any", Permission: "any", Role: u.role})
-		first.Verdict = &verdict
+		question := policy.Question{Now: u.now, Principal: e.Principal, Action: u.name, Class: action.Content, Scope: "any", Permission: "any", Role: u.role}
+		verdict := policy.Ask(question)
+		asked, err := json.Marshal(question)
+		if err != nil {
+			return nil, 0, err
+		}
+		first.Question, first.Verdict = asked, &verdict
 		if utf8.RuneCountInString(reason) > maxWords {
 			return nil, 0, domain.Refuse("invalid", "Keep the reason under %d characters.", maxWords)
 		}

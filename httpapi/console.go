@@ -46,6 +46,8 @@ func (s *Server) console() []route {
 
 		{method: "GET", path: "/audit", accepts: session, needs: audit, do: s.auditPage, page: true},
 		{method: "GET", path: "/audit/{action}", accepts: session, needs: audit, do: s.actionPage, page: true},
+		{method: "GET", path: "/audit/{action}/why", accepts: session, needs: audit, do: s.whyPage, page: true},
+		{method: "GET", path: "/usage", accepts: session, needs: audit, do: s.usagePage, page: true},
 		{method: "GET", path: "/audit/{action}/undo", accepts: session, needs: audit, do: s.undoPage, page: true},
 		{method: "POST", path: "/audit/{action}/undo", accepts: session, needs: audit, do: s.undoForm, page: true},
 
@@ -55,6 +57,8 @@ func (s *Server) console() []route {
 		{method: "POST", path: "/agents/{agent}", accepts: session, needs: audit, do: s.agentForm, page: true},
 		{method: "POST", path: "/agents/{agent}/keys", accepts: session, needs: audit, do: s.keyForm, page: true},
 		{method: "POST", path: "/agents/{agent}/keys/{key}/revoke", accepts: session, needs: audit, do: s.revokeForm, page: true},
+		{method: "GET", path: "/agents/{agent}/advance", accepts: session, needs: audit, do: s.advancePage, page: true},
+		{method: "POST", path: "/agents/{agent}/advance", accepts: session, needs: audit, do: s.advanceForm, page: true},
 		{method: "POST", path: "/workspace", accepts: session, needs: audit, do: s.workspaceForm, page: true},
 		{method: "GET", path: "/people", accepts: session, needs: read, do: s.peoplePage, page: true},
 		{method: "POST", path: "/people", accepts: session, needs: read, do: s.peopleForm, page: true},
@@ -164,6 +168,7 @@ var notices = map[string]string{
 	"resumed":   "Agents go on.",
 	"changed":   "Changed. It bites on the agent's next call.",
 	"revoked":   "The key is revoked. Its next call is refused.",
+	"advanced":  "From now on it does this without asking. Each time is in the audit.",
 	"welcome":   "You are the owner. Next: make an agent and give it a key.",
 }
 

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"assent/commands"
 	"assent/domain"
 	"assent/domain/action"
 	"assent/domain/agent"
@@ -51,6 +53,44 @@ func (h *house) AuditOne(_ context.Context, ws string, id domain.ID) (AuditRow, 
 		}
 	}
 	return AuditRow{}, domain.Refuse("not-found", "There is no such action.")
+}
+
+// Why is that of a house that keeps no questions: what was recorded is all there
+// is to compare.
+func (h *house) Why(ctx context.Context, ws string, id domain.ID) (commands.Why, error) {
+	row, err := h.AuditOne(ctx, ws, id)
+	if err != nil {
+		return commands.Why{}, err
+	}
+	asked := commands.Asked{Action: id, Name: row.Action, Principal: row.Principal, Outcome: row.Outcome, Recorded: row.Verdict}
+	if h.mistaken && row.Verdict != nil {
+		other := *row.Verdict
+		other.Answer, other.Cause = domain.Propose, "tool"
+		asked.Checked, asked.Again, asked.Differs = true, &other, []domain.Line{{Field: "answer", Before: row.Verdict.Answer.String(), After: "propose"}}
+	} else {
+		asked.Note = "No question was recorded with it, so the rules cannot be asked again."
+	}
+	return commands.Why{Action: id, Matches: !asked.Checked, Asked: []commands.Asked{asked}}, nil
+}
+
+// Usage counts the proposals that were decided.
+func (h *house) Usage(_ context.Context, ws string, since time.Time) (Usage, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	u := Usage{Since: since, People: []Figures{}, Causes: []Figures{}, Always: []AlwaysYes{}}
+	for _, p := range h.proposals[ws] {
+		if p.DecidedBy != "" {
+			u.People = append(u.People, Figures{Of: p.DecidedBy, Approved: 1, Seconds: 90})
+			u.Causes = append(u.Causes, Figures{Of: p.Cause, Approved: 1, Quick: 1, Seconds: 2})
+			u.Always = append(u.Always, AlwaysYes{commands.Advance{Agent: p.Principal.ID, Key: "key_1", Action: "article.update", Site: "main"}, 3})
+		}
+	}
+	return u, nil
+}
+
+// Covered finds what it is asked about once.
+func (h *house) Covered(_ context.Context, _ domain.Person, a commands.Advance, since time.Time) (Covered, error) {
+	return Covered{Advance: a, Since: since, Covers: 1, First: []commands.Simulated{{Action: "act_1", Name: a.Action, At: since}}}, nil
 }
 
 func (h *house) Proposals(_ context.Context, ws string, states ...proposal.Status) (all []Proposal, err error) {

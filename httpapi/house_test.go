@@ -35,6 +35,7 @@ type house struct {
 	moved     *commands.Moved // what the next approval finds changed
 	unknown   bool            // the next append's answer is lost
 	behind    int64
+	mistaken  bool                  // its records are not what the rules say
 	via       map[string]domain.Via // through what a proposal was asked for
 }
 

@@ -110,6 +110,13 @@ type Queries interface {
 
 	Audit(ctx context.Context, workspace string, f AuditFilter) (AuditPage, error)
 	AuditOne(ctx context.Context, workspace string, action domain.ID) (AuditRow, error)
+	// Why asks an action's recorded questions again.
+	Why(ctx context.Context, workspace string, action domain.ID) (commands.Why, error)
+	// Usage is how people decided from a time on. Its names are filled in here.
+	Usage(ctx context.Context, workspace string, since time.Time) (Usage, error)
+	// Covered is what a yes in advance would have let through from a time on; that
+	// the person asked is recorded.
+	Covered(ctx context.Context, by domain.Person, a commands.Advance, since time.Time) (Covered, error)
 	// Proposals lists those of the given statuses, or all: waiting ones
 	// oldest first, then the rest newest first.
 	Proposals(ctx context.Context, workspace string, statuses ...proposal.Status) ([]Proposal, error)

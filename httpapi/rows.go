@@ -48,12 +48,21 @@ type AuditRow struct {
 	Reason    string            `json:"reason,omitempty"`  // filled in here, from Sealed
 	Proposal  string            `json:"proposal,omitempty"`
 	DecidedBy string            `json:"decidedBy,omitempty"`
+	Yes       *Yes              `json:"yes,omitempty"` // that it rests on
 	Undoes    domain.ID         `json:"undoes,omitempty"`
 	Undone    domain.ID         `json:"undone,omitempty"` // the action that took it back
 	Undo      *commands.Undo    `json:"undo,omitempty"`   // while a person can take it back; filled in here
 	Count     int               `json:"count,omitempty"`  // more than 1: this many alike in a minute
 
 	Sealed *domain.Sealed `json:"-"`
+}
+
+// Yes is what lifted a hold: an approval, a confirmation or a yes in advance
+// (standing), which are never mixed.
+type Yes struct {
+	Kind string `json:"kind"`
+	By   string `json:"by,omitempty"`
+	ID   string `json:"id,omitempty"` // of the yes in advance
 }
 
 // Proposal is a held call as people decide on it.

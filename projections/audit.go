@@ -8,6 +8,7 @@ import (
 
 	"assent/domain"
 	"assent/domain/conduct"
+	"assent/domain/policy"
 	"assent/domain/proposal"
 )
 
@@ -41,9 +42,40 @@ type Entry struct {
 	Sealed    *domain.Sealed   `json:"-"`
 	Proposal  string           `json:"proposal,omitempty"`
 	DecidedBy string           `json:"decidedBy,omitempty"` // who said yes, or to a waiting one no
+	Yes       *Yes             `json:"yes,omitempty"`       // that it rests on
 	Undoes    domain.ID        `json:"undoes,omitempty"`
 	Undone    domain.ID        `json:"undone,omitempty"` // the action that took it back
 	Args      string           `json:"args,omitempty"`   // digest of its arguments
+}
+
+// Yes is what lifted a hold. The three kinds are never mixed: approval (of a
+// signed-in person, for this very call), confirmation (through the agent's own
+// client) and standing (of a person, in advance).
+type Yes struct {
+	Kind string `json:"kind"`
+	By   string `json:"by,omitempty"`
+	ID   string `json:"id,omitempty"` // of the yes in advance
+}
+
+// yesOf is the yes that an event rests on. Whose a yes in advance was is in the
+// question, which the first event of the action carries.
+func yesOf(e domain.Envelope) *Yes {
+	switch {
+	case e.ApprovedBy != "":
+		return &Yes{Kind: policy.Approval, By: e.ApprovedBy}
+	case e.ConfirmedBy != "":
+		return &Yes{Kind: policy.Confirmation, By: e.ConfirmedBy}
+	case e.Standing == "":
+		return nil
+	}
+	yes := &Yes{Kind: policy.Standing, ID: e.Standing}
+	var q struct {
+		Yes *policy.Yes `json:"yes"`
+	}
+	if err := json.Unmarshal(e.Question, &q); err == nil && q.Yes != nil {
+		yes.By = q.Yes.By
+	}
+	return yes
 }
 
 // Target is the thing an action is about, and its version afterwards.
@@ -102,7 +134,7 @@ func (r auditRow) person() string {
 // audit is who did what. Every event is in it: those of one action in one row,
 // each line of conduct in a row of its own.
 var audit = Projection[auditRow]{
-	Name: "audit", Version: 1,
+	Name: "audit", Version: 2,
 	Keys: func(f Fact) []string {
 		keys := []string{auditKey(f)}
 		if f.Envelope.Undoes != "" && did(f) {
@@ -131,6 +163,7 @@ var audit = Projection[auditRow]{
 		text("target", func(r auditRow) string { return r.Target.ID }),
 		text("outcome", func(r auditRow) string { return r.Outcome }),
 		text("cause", auditRow.cause),
+		text("undone", func(r auditRow) domain.ID { return r.Undone }),
 		number("at", func(r auditRow) int64 { return r.At.UnixMicro() }),
 	},
 	Indexes: []string{"workspace, position", "workspace, agent, position", "workspace, person, position", "workspace, action, position", "workspace, target, position", "workspace, outcome, position", "workspace, id"},
@@ -166,6 +199,9 @@ func (r auditRow) about(f Fact) auditRow {
 	e := f.Envelope
 	if r.Verdict == nil {
 		r.Verdict = e.Verdict
+	}
+	if r.Yes == nil || r.Yes.By == "" && e.Question != nil {
+		r.Yes = yesOf(e)
 	}
 	if r.Sealed == nil {
 		r.Sealed = e.Reason

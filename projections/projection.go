@@ -116,7 +116,7 @@ func (p Projection[R]) table() table {
 func tables() []table {
 	return []table{
 		items.table(), versions.table(), pointers.table(), publishes.table(),
-		audit.table(), inbox.table(),
+		audit.table(), inbox.table(), decisions.table(),
 		agents.table(), people.table(), settings.table(),
 	}
 }

@@ -112,6 +112,19 @@ func asks(s *projections.Store) map[string]func(t *testing.T, ws string) (any, e
 			return ws + strings.Join(slices.Sorted(maps.Keys(m)), ""), err
 		},
 		"Trace": func(t *testing.T, ws string) (any, error) { return s.Trace(t.Context(), ws, "act_edit", 0) },
+		"Usage": func(t *testing.T, ws string) (any, error) {
+			u, err := s.Usage(t.Context(), ws, time.Time{})
+			return fmt.Sprint(ws, len(u.People)), err
+		},
+		"Lines": func(t *testing.T, ws string) (any, error) { return s.Lines(t.Context(), ws, "act_edit", 0) },
+		"Before": func(t *testing.T, ws string) (any, error) {
+			at, err := s.Before(t.Context(), ws, start.Add(time.Hour), s.Status().Position)
+			return fmt.Sprint(ws, at), err
+		},
+		"TakenBack": func(t *testing.T, ws string) (any, error) {
+			gone, err := s.TakenBack(t.Context(), ws, []domain.ID{"act_edit", "act_nobody"}, 0)
+			return fmt.Sprint(ws, len(gone)), err
+		},
 		"Proposals": func(t *testing.T, ws string) (any, error) {
 			l, _, err := s.Proposals(t.Context(), ws, projections.ProposalArgs{Status: "waiting"})
 			return l, err
@@ -148,6 +161,8 @@ func sealedWords(list []projections.Version) (words []string) {
 var counts = map[string]string{
 	"Pending home": "home2", "Pending homer": "homer3", "Live home": "home/about/posts/spring", "Live homer": "homer/de/notes/herbst/posts/spring",
 	"Addresses home": "home3", "Addresses homer": "homer4",
+	"Usage home": "home0", "Usage homer": "homer0",
+	"Before home": "home12", "Before homer": "homer28", "TakenBack home": "home0", "TakenBack homer": "homer0",
 	"Waiting home": "home1", "Waiting homer": "homer1", "Workspace home": "home4", "Workspace homer": "homer5",
 }
 

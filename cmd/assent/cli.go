@@ -49,6 +49,8 @@ type grammar struct {
 	Mcp         mcpCmd         `cmd:"" help:"Serve one local agent on standard input and output."`
 	Import      importCmd      `cmd:"" help:"Take a folder of Markdown or HTML into a site's draft."`
 	Audit       auditCmd       `cmd:"" help:"Who did what, for whom, under which rule."`
+	Why         whyCmd         `cmd:"" help:"Ask the rules of an action's moment again, and compare with the record; exit 1 when they differ."`
+	Simulate    simulateCmd    `cmd:"" help:"Which past actions would have waited, been refused or gone through under another mode or other rules."`
 	Demo        demoCmd        `cmd:"" help:"Play the whole story with a real client."`
 	Verify      verifyCmd      `cmd:"" help:"Walk the log's chain and compare it with its head and every signed head."`
 	Log         logCmd         `cmd:"" help:"Sign where the log ends, copy it, or accept an older copy."`

@@ -38,6 +38,7 @@ type house struct {
 	answers  commands.Answers
 	road     *commands.Road
 	desk     *commands.Desk
+	records  *commands.Records
 	signer   *httpapi.Signer       // of previews
 	heads    *checkpoint.Publisher // of where the log ends; nil for a log that cannot be signed
 	clock    func() time.Time
@@ -168,6 +169,7 @@ func (h *house) open(ctx context.Context, p plan) (err error) {
 		ProposalURL: func(id string) string { return p.url + "/proposals/" + id },
 	})
 	h.desk = commands.NewDesk(h.road)
+	h.records = commands.NewRecords(h.road, traces{h.rows})
 	if h.signer, err = httpapi.NewSigner(h.secret, p.url); err != nil {
 		return err
 	}
@@ -324,6 +326,25 @@ func (t traces) Trace(ctx context.Context, workspace string, act domain.ID, afte
 		list[i] = commands.Trace(f)
 	}
 	return list, err
+}
+
+func (t traces) Lines(ctx context.Context, workspace string, act domain.ID, after domain.Position) ([][]commands.Trace, error) {
+	found, err := t.rows.Lines(ctx, workspace, act, after)
+	lines := make([][]commands.Trace, len(found))
+	for i, line := range found {
+		for _, f := range line {
+			lines[i] = append(lines[i], commands.Trace(f))
+		}
+	}
+	return lines, err
+}
+
+func (t traces) Before(ctx context.Context, workspace string, at time.Time, after domain.Position) (domain.Position, error) {
+	return t.rows.Before(ctx, workspace, at, after)
+}
+
+func (t traces) TakenBack(ctx context.Context, workspace string, acts []domain.ID, after domain.Position) (map[domain.ID]bool, error) {
+	return t.rows.TakenBack(ctx, workspace, acts, after)
 }
 
 func (t traces) Unfinished(ctx context.Context, now time.Time) ([]domain.Stream, error) {

@@ -51,6 +51,8 @@ type asked struct {
 	Audit  *auditQuery     `json:"audit,omitempty"`
 
 	Projections *projectionsQuery `json:"projections,omitempty"`
+	Why         *whyQuery         `json:"why,omitempty"`
+	Simulate    *simulateQuery    `json:"simulate,omitempty"`
 }
 
 // answered is what comes back, a line each: the answer, and the end.
@@ -63,6 +65,10 @@ type answered struct {
 
 	Projections json.RawMessage       `json:"projections,omitempty"`
 	Progress    *projections.Progress `json:"progress,omitempty"`
+
+	Why       *commands.Why       `json:"why,omitempty"`
+	Simulated *commands.Simulated `json:"simulated,omitempty"`
+	Totals    *commands.Totals    `json:"totals,omitempty"`
 }
 
 // localHandler is the server's half.
@@ -97,6 +103,33 @@ func (h *house) localHandler() http.Handler {
 			answer, err := h.Projections(ctx, *a.Projections, func(p projections.Progress) { say(answered{Progress: &p}) })
 			if answer != nil {
 				say(answered{Projections: answer})
+			}
+			return err
+		})
+	})
+	mux.HandleFunc("POST /why", func(w http.ResponseWriter, r *http.Request) {
+		serveLocal(w, r, func(ctx context.Context, a asked, say func(answered)) error {
+			if a.Why == nil {
+				a.Why = &whyQuery{}
+			}
+			why, err := h.Why(ctx, *a.Why)
+			if err == nil {
+				say(answered{Why: &why})
+			}
+			return err
+		})
+	})
+	mux.HandleFunc("POST /simulate", func(w http.ResponseWriter, r *http.Request) {
+		serveLocal(w, r, func(ctx context.Context, a asked, say func(answered)) error {
+			if a.Simulate == nil {
+				a.Simulate = &simulateQuery{}
+			}
+			totals, err := h.Simulate(ctx, *a.Simulate, func(s commands.Simulated) error {
+				say(answered{Simulated: &s})
+				return ctx.Err() // whoever asked may be gone
+			})
+			if err == nil {
+				say(answered{Totals: &totals})
 			}
 			return err
 		})
@@ -264,6 +297,35 @@ func (j *joined) Projections(ctx context.Context, q projectionsQuery, progress f
 		}
 	})
 	return answer, err
+}
+
+func (j *joined) Why(ctx context.Context, q whyQuery) (why commands.Why, err error) {
+	err = j.ask(ctx, "/why", asked{Why: &q}, func(got answered) {
+		if got.Why != nil {
+			why = *got.Why
+		}
+	})
+	return why, err
+}
+
+func (j *joined) Simulate(ctx context.Context, q simulateQuery, each func(commands.Simulated) error) (totals commands.Totals, err error) {
+	ctx, enough := context.WithCancel(ctx)
+	defer enough()
+	var failed error
+	err = j.ask(ctx, "/simulate", asked{Simulate: &q}, func(got answered) {
+		switch {
+		case got.Totals != nil:
+			totals = *got.Totals
+		case got.Simulated != nil && failed == nil:
+			if failed = each(*got.Simulated); failed != nil {
+				enough() // nobody hears the rest
+			}
+		}
+	})
+	if failed != nil {
+		return totals, failed
+	}
+	return totals, err
 }
 
 // Speak joins two streams: this process's and the server's.

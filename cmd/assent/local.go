@@ -33,6 +33,11 @@ type local interface {
 	// Projections looks after the read models; the answer is JSON, and err
 	// says how the command ends.
 	Projections(ctx context.Context, q projectionsQuery, progress func(projections.Progress)) (json.RawMessage, error)
+	// Why asks an action's recorded questions again.
+	Why(ctx context.Context, q whyQuery) (commands.Why, error)
+	// Simulate tries other rules on what was asked, and calls each with what would
+	// have come out differently.
+	Simulate(ctx context.Context, q simulateQuery, each func(commands.Simulated) error) (commands.Totals, error)
 	// Speak serves one agent on a stream until it ends.
 	Speak(ctx context.Context, who localCaller, in io.ReadCloser, out io.WriteCloser) error
 	Close() error

@@ -107,12 +107,23 @@ func (r reader) AuditOne(ctx context.Context, ws string, id domain.ID) (httpapi.
 	return row, err
 }
 
+// Why asks an action's recorded questions again.
+func (r reader) Why(ctx context.Context, ws string, id domain.ID) (commands.Why, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return r.records.Why(ctx, ws, id)
+}
+
 func (r reader) auditRow(e projections.Entry) httpapi.AuditRow {
 	row := httpapi.AuditRow{
 		ID: e.ID, Position: commands.Position(e.Position), At: e.At, Action: e.Action, Principal: e.Principal, Person: e.Person,
 		Mode: e.Mode, Skill: e.Skill, Via: e.Via, Outcome: e.Outcome, Verdict: e.Verdict, Changes: e.Changes,
 		Proposal: e.Proposal, DecidedBy: e.DecidedBy, Undoes: e.Undoes, Undone: e.Undone, Count: e.Count,
 		Sealed: e.Sealed, Refusal: e.Refusal,
+	}
+	if e.Yes != nil {
+		yes := httpapi.Yes(*e.Yes)
+		row.Yes = &yes
 	}
 	if e.Target.ID != "" {
 		row.Target = &commands.Target{Kind: e.Target.Kind, ID: e.Target.ID, Version: e.Target.Version}
