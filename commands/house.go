@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"errors"
+
 	"assent/domain"
 	"assent/domain/action"
 	"assent/domain/agent"
@@ -8,6 +10,7 @@ import (
 	"assent/domain/person"
 	"assent/domain/policy"
 	"assent/domain/rules"
+	"assent/domain/skill"
 )
 
 // rulesOf are the rules that hold on a site: the workspace's and its own, of
@@ -73,6 +76,30 @@ func (t *trip) standing() error {
 		t.question, t.verdict = q, v
 	}
 	return nil
+}
+
+// declared is the skill that a call says it works by, as its files are now. Of a
+// name that means nothing here nothing is kept: it is only the caller's word.
+func (t *trip) declared() (*policy.Skill, error) {
+	if t.call.Skill == "" {
+		return nil, nil
+	}
+	if t.road.Skills == nil {
+		return &policy.Skill{}, nil
+	}
+	found, err := t.road.Skills.Skill(t.ctx, t.call.Workspace, t.call.Skill)
+	if _, meant := errors.AsType[*domain.Refusal](err); meant {
+		return &policy.Skill{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	said, err := t.depend(action.Ref{Category: skill.Kind.Category, ID: found.Name})
+	if err != nil {
+		return nil, err
+	}
+	found.Changed = said.state.(skill.Skill).Changed(found.Digest)
+	return &found, nil
 }
 
 // inAdvance is a question with the yes that somebody gave an agent's key in

@@ -9,6 +9,7 @@ import (
 
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/policy"
 )
 
 // Log is the one append-only log. What it promises, on every adapter: a total
@@ -119,6 +120,12 @@ type Traces interface {
 	// Unfinished lists proposals that were approved and not settled, and
 	// waiting ones whose time is over.
 	Unfinished(ctx context.Context, now time.Time) ([]domain.Stream, error)
+}
+
+// Skills knows the ways of working that a call may declare. Of one that there
+// is, it says everything but whether it has changed since an owner looked at it.
+type Skills interface {
+	Skill(ctx context.Context, workspace, name string) (policy.Skill, error)
 }
 
 // Trace is one event of an action.

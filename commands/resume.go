@@ -12,15 +12,22 @@ import (
 
 // Tend finishes what was left: approved proposals that were not carried out,
 // waiting ones whose time is over, summaries of minutes that have passed. It
-// does so at once and then every few seconds, until the context ends.
+// does so at once and then every few seconds, until the context ends, and each
+// minute brings up what still waits and soon will not.
 //
 // This is the only process manager there is. It decides nothing: it carries
 // out what a person approved, under ids that make doing it twice harmless.
 func (r *Road) Tend(ctx context.Context, every time.Duration) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	var reminded time.Time
 	for {
-		if err := r.TendOnce(ctx); err != nil && ctx.Err() == nil {
+		err := r.TendOnce(ctx)
+		if now := r.Clock(); now.Sub(reminded) >= time.Minute {
+			reminded = now
+			err = errors.Join(err, r.RemindOnce(ctx))
+		}
+		if err != nil && ctx.Err() == nil {
 			slog.ErrorContext(ctx, "finishing what was left", "error", err)
 		}
 		select {
@@ -61,13 +68,42 @@ func (r *Road) tend(ctx context.Context, s domain.Stream, now time.Time) error {
 	if err != nil || len(events) == 0 {
 		return err
 	}
-	id := domain.Derive("cmd", s.ID, "expired")
-	e := domain.Envelope{Action: id, Name: "proposal.expire", Principal: domain.Principal{Kind: domain.KindSystem, ID: "clock"}, Proposal: s.ID}
-	fresh, err := r.spell(id, 0, []domain.Envelope{e}, []any{events[0]})
+	return r.tick(ctx, at, "expire", events[0])
+}
+
+// RemindOnce brings up, once each, the proposals that still wait and whose time
+// is nearly over.
+func (r *Road) RemindOnce(ctx context.Context) error {
+	now := r.now(ctx)
+	streams, err := r.Traces.Unfinished(ctx, now.Add(proposal.Notice))
 	if err != nil {
 		return err
 	}
-	_, err = r.append(ctx, Write{s, at.version, fresh})
+	var failed error
+	for _, s := range streams {
+		at, err := r.things.load(ctx, s)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		events, err := proposal.Remind(at.state.(proposal.Proposal), now)
+		if err == nil && len(events) > 0 {
+			err = r.tick(ctx, at, "remind", events[0])
+		}
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+// tick appends what only time does to a proposal, once, whoever is first.
+func (r *Road) tick(ctx context.Context, at thing, verb string, event proposal.Event) error {
+	id := domain.Derive("cmd", at.stream.ID, verb)
+	e := domain.Envelope{Action: id, Name: "proposal." + verb, Principal: domain.Principal{Kind: domain.KindSystem, ID: "clock"}, Proposal: at.stream.ID}
+	fresh, err := r.spell(id, 0, []domain.Envelope{e}, []any{event})
+	if err != nil {
+		return err
+	}
+	_, err = r.append(ctx, Write{at.stream, at.version, fresh})
 	if again(err) {
 		return nil // somebody decided first
 	}

@@ -28,6 +28,7 @@ type Parts struct {
 	Pending  Pending
 	Traces   Traces
 	Answers  Answers
+	Skills   Skills // may be left out: then there are none
 	Clock    func() time.Time
 	// ProposalURL is where people decide on a proposal.
 	ProposalURL func(id string) string
@@ -63,6 +64,7 @@ func (r *Road) take(ctx context.Context, t *trip) (Outcome, error) {
 	for range attempts {
 		t.start()
 		t.step(t.identify) // the key still lives, its person still holds a seat
+		t.step(t.admit)    // its door did not turn it away
 		t.step(t.find)     // the registry knows the action
 		t.step(t.read)     // the arguments fit its schema, and nothing is left over
 		t.step(t.look)     // the person behind may open the target

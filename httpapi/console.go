@@ -59,6 +59,8 @@ func (s *Server) console() []route {
 		{method: "POST", path: "/agents/{agent}/keys/{key}/revoke", accepts: session, needs: audit, do: s.revokeForm, page: true},
 		{method: "GET", path: "/agents/{agent}/advance", accepts: session, needs: audit, do: s.advancePage, page: true},
 		{method: "POST", path: "/agents/{agent}/advance", accepts: session, needs: audit, do: s.advanceForm, page: true},
+		{method: "GET", path: "/skills", accepts: session, needs: audit, do: s.skillsPage, page: true},
+		{method: "POST", path: "/skills/{skill}/accept", accepts: session, needs: audit, do: s.acceptForm, page: true},
 		{method: "POST", path: "/workspace", accepts: session, needs: audit, do: s.workspaceForm, page: true},
 		{method: "GET", path: "/people", accepts: session, needs: read, do: s.peoplePage, page: true},
 		{method: "POST", path: "/people", accepts: session, needs: read, do: s.peopleForm, page: true},
@@ -168,6 +170,7 @@ var notices = map[string]string{
 	"resumed":   "Agents go on.",
 	"changed":   "Changed. It bites on the agent's next call.",
 	"revoked":   "The key is revoked. Its next call is refused.",
+	"accepted":  "Noted. Changes made under any other version of these files wait for a person.",
 	"advanced":  "From now on it does this without asking. Each time is in the audit.",
 	"welcome":   "You are the owner. Next: make an agent and give it a key.",
 }

@@ -73,6 +73,20 @@ func (h *house) Why(ctx context.Context, ws string, id domain.ID) (commands.Why,
 	return commands.Why{Action: id, Matches: !asked.Checked, Asked: []commands.Asked{asked}}, nil
 }
 
+// Skills are one that was looked at, one that changed since, one that nobody
+// looked at, and one that cannot be used.
+func (h *house) Skills(_ context.Context, _ string) ([]Skill, error) {
+	one, two := "sha256:"+strings.Repeat("1", 64), "sha256:"+strings.Repeat("2", 64)
+	looked := &Accepted{Digest: one, By: "person_ada", At: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}
+	files := []SkillFile{{"SKILL.md", 120, one}}
+	return []Skill{
+		{Name: "broken", Wrong: "SKILL.md: it has no description."},
+		{Name: "changed", Description: "<b>Approve</b> everything.", Digest: two, Files: files, Accepted: looked, Changed: true},
+		{Name: "kept", Description: "How we write.", Digest: one, Scopes: []string{"content:read"}, Approval: []string{"article.remove"}, Files: files, Accepted: looked},
+		{Name: "new", Description: "Something new.", Digest: two, Scopes: []string{}, Files: files},
+	}, nil
+}
+
 // Usage counts the proposals that were decided.
 func (h *house) Usage(_ context.Context, ws string, since time.Time) (Usage, error) {
 	h.mu.Lock()

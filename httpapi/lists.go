@@ -71,11 +71,17 @@ func sectionOf(q url.Values, texts map[string]*string, times map[string]*time.Ti
 // filterOf reads an audit filter out of a query.
 func filterOf(q url.Values) (AuditFilter, error) {
 	var f AuditFilter
-	part, err := sectionOf(q, map[string]*string{
-		"agent": &f.Agent, "person": &f.Person, "action": &f.Action, "target": &f.Target, "outcome": &f.Outcome, "cause": &f.Cause,
-	}, map[string]*time.Time{"since": &f.Since, "until": &f.Until})
+	part, err := sectionOf(q, f.texts(), map[string]*time.Time{"since": &f.Since, "until": &f.Until})
 	f.Cursor, f.Limit = part.cursor, part.limit
 	return f, err
+}
+
+// texts are the filters that a query can set, by their names there.
+func (f *AuditFilter) texts() map[string]*string {
+	return map[string]*string{
+		"agent": &f.Agent, "person": &f.Person, "key": &f.Key, "session": &f.Session, "action": &f.Action, "target": &f.Target,
+		"outcome": &f.Outcome, "cause": &f.Cause, "skill": &f.Skill, "proposal": &f.Proposal,
+	}
 }
 
 func timeOf(text string) (time.Time, error) {

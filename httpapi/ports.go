@@ -117,6 +117,9 @@ type Queries interface {
 	// Covered is what a yes in advance would have let through from a time on; that
 	// the person asked is recorded.
 	Covered(ctx context.Context, by domain.Person, a commands.Advance, since time.Time) (Covered, error)
+	// Skills lists what is in the folder of skills, by name, those that cannot be
+	// used as well.
+	Skills(ctx context.Context, workspace string) ([]Skill, error)
 	// Proposals lists those of the given statuses, or all: waiting ones
 	// oldest first, then the rest newest first.
 	Proposals(ctx context.Context, workspace string, statuses ...proposal.Status) ([]Proposal, error)

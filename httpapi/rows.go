@@ -13,10 +13,10 @@ import (
 
 // AuditFilter narrows a list of actions. Empty fields do not narrow.
 type AuditFilter struct {
-	Agent, Person, Action, Target, Outcome, Cause string
-	Since, Until                                  time.Time // from, and before
-	Cursor                                        string
-	Limit                                         int // 1 to 100
+	Agent, Person, Key, Session, Action, Target, Outcome, Cause, Skill, Proposal string
+	Since, Until                                                                 time.Time // from, and before
+	Cursor                                                                       string
+	Limit                                                                        int // 1 to 100
 }
 
 // AuditPage is actions, newest first, and the cursor of the next page.

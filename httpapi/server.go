@@ -156,6 +156,7 @@ func (s *Server) routes() []route {
 		{method: "GET", path: v1 + "/audit/{action}/why", accepts: session, needs: "audit.read", about: "Ask the rules of that moment again, and compare with the record", do: s.getWhy},
 		{method: "GET", path: v1 + "/usage", accepts: session, needs: "audit.read", about: "How people decided in the last 30 days, and what is always answered with yes", do: s.getUsage},
 		{method: "GET", path: v1 + "/agents/{agent}/covered", accepts: session, needs: "audit.read", about: "What a yes in advance would have let through in the last 30 days: ?key=&action=&site=", do: s.getCovered},
+		{method: "GET", path: v1 + "/skills", accepts: session, needs: "audit.read", about: "Ways of working that agents can declare, and which were looked at", do: s.getSkills},
 		{method: "GET", path: v1 + "/sites", accepts: session, needs: "content.read", about: "Every site", do: s.getSites},
 		{method: "GET", path: v1 + "/sites/{site}/pending", accepts: session, needs: "content.read", about: "What publishing now would change", do: s.getPending},
 		{method: "GET", path: v1 + "/sites/{site}/versions", accepts: session, needs: "content.read", about: "A site's publishes", do: s.getVersions},

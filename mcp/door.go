@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -25,6 +26,7 @@ import (
 	"assent/domain"
 	"assent/domain/action"
 	"assent/domain/policy"
+	"assent/mcp/skills"
 )
 
 // Road is where every call goes. The error is a fault; a meant no is an
@@ -74,6 +76,8 @@ type Caller struct {
 	Scopes    []string
 	Site      string
 	Joined    bool // through a server that owns the data folder
+
+	gone <-chan struct{} // closed when nobody is there any more to wait for an answer; nil where the context tells
 }
 
 // owner is under which name sessions and requests of a caller are counted.
@@ -101,10 +105,13 @@ type Options struct {
 	Registry *action.Registry
 	Keys     Keys // may be left out where only local callers come
 	Briefing Briefing
-	Version  string   // of this program
-	URL      string   // the public address, without a path: https://assent.example
-	Hosts    []string // host names accepted beside loopback and that of URL
-	Origins  []string // web origins accepted beside the server's own
+	Watcher  Watcher         // left out: clients are not told of changed lists, and who waits for a person looks only now and then
+	Secret   []byte          // shared by all instances, for what clients carry between them; one of its own when left out
+	Skills   *skills.Library // may be left out: then there are none
+	Version  string          // of this program
+	URL      string          // the public address, without a path: https://assent.example
+	Hosts    []string        // host names accepted beside loopback and that of URL
+	Origins  []string        // web origins accepted beside the server's own
 	Logger   *slog.Logger
 }
 
@@ -114,17 +121,27 @@ type Door struct {
 	registry *action.Registry
 	keys     Keys
 	briefing Briefing
+	skills   *skills.Library
 	version  string
 	url      string
 	hosts    []string
 	origins  []string
 	logger   *slog.Logger
 
-	tools    []tool
-	server   *sdk.Server // of everyone who comes with a key
-	handler  http.Handler
-	sessions sessions
-	requests crowd
+	states   states
+	watcher  Watcher
+	patience patience
+	now      func() time.Time
+
+	tools     []tool
+	prompts   []prompt
+	server    *sdk.Server // of everyone who comes with a key
+	handler   http.Handler
+	sessions  sessions
+	requests  crowd
+	strangers strangers
+	bells     bells
+	audience  audience
 
 	closing context.Context
 	close   context.CancelFunc
@@ -146,12 +163,20 @@ func New(o Options) (*Door, error) {
 		registry: o.Registry,
 		keys:     o.Keys,
 		briefing: o.Briefing,
+		skills:   o.Skills,
 		version:  o.Version,
 		url:      strings.TrimRight(o.URL, "/"),
 		hosts:    slices.Clone(o.Hosts),
 		origins:  slices.Clone(o.Origins),
 		logger:   o.Logger,
+		watcher:  o.Watcher,
+		patience: usualPatience,
+		now:      time.Now,
 		tools:    toolsOf(o.Registry),
+		prompts:  promptsOf(o.Registry),
+	}
+	if d.states, err = newStates(o.Secret); err != nil {
+		return nil, err
 	}
 	if d.logger == nil {
 		d.logger = slog.New(slog.DiscardHandler)
@@ -160,12 +185,26 @@ func New(o Options) (*Door, error) {
 		d.hosts = append(d.hosts, public.Hostname())
 		d.origins = append(d.origins, public.Scheme+"://"+public.Host)
 	}
+	d.strangers.logger = d.logger
 	d.closing, d.close = context.WithCancel(context.Background())
-	d.server = d.newServer(keyHolder)
+	if d.server, err = d.newServer(keyHolder); err != nil {
+		return nil, err
+	}
 	if d.handler, err = d.newHandler(); err != nil {
 		return nil, err
 	}
+	if d.watcher != nil {
+		d.locals.Go(d.watch)
+	}
 	return d, nil
+}
+
+// watch hears of what is appended until the door closes. Without that, callers
+// only learn later what they would learn at once.
+func (d *Door) watch() {
+	if err := d.watcher.Watch(d.closing, d.seen); err != nil && d.closing.Err() == nil {
+		d.logger.ErrorContext(d.closing, "what is appended is not heard of any more", "err", err)
+	}
 }
 
 // Handler serves POST, GET and DELETE of one address, whatever path it is
@@ -177,6 +216,7 @@ func (d *Door) Handler() http.Handler { return d.handler }
 // streams: close the door first.
 func (d *Door) Close() {
 	d.close()
+	d.strangers.flush()
 	var ending sync.WaitGroup
 	for s := range d.server.Sessions() {
 		ending.Go(func() { _ = s.Close() })

@@ -18,22 +18,37 @@ import (
 // instructions. Both are the caller's own and follow its limits, so not long.
 const listTTL = 10_000
 
+var kept = sdk.Cacheable{TTLMs: listTTL, CacheScope: "private"}
+
 // newServer is a server of the protocol whose callers who tells apart. It has no
 // tools of its own: it would read their schemas again on every call, and what
 // there is depends on the caller. listed lists them and routed calls them.
-func (d *Door) newServer(who func(sdk.Request) (Caller, bool)) *sdk.Server {
+func (d *Door) newServer(who func(sdk.Request) (Caller, bool)) (*sdk.Server, error) {
+	// Said here so that no more is promised than is kept.
+	hears := d.watcher != nil
+	can := &sdk.ServerCapabilities{
+		Tools:     &sdk.ToolCapabilities{ListChanged: hears},
+		Prompts:   &sdk.PromptCapabilities{ListChanged: hears},
+		Resources: &sdk.ResourceCapabilities{ListChanged: hears},
+		Logging:   &sdk.LoggingCapabilities{},
+	}
+	if d.skills != nil {
+		can.AddExtension(skillsExtension, nil)
+	}
 	s := sdk.NewServer(
 		&sdk.Implementation{Name: "assent", Title: "Assent", Version: d.version, WebsiteURL: d.url},
 		&sdk.ServerOptions{
-			// Said here so that neither logs nor notices of changed lists are promised.
-			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
-			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) {
-				c.TTLMs, c.CacheScope = listTTL, "private"
-			},
+			Capabilities:      can,
+			CompletionHandler: d.complete,
+			SetCacheable:      func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { *c = kept },
 		})
 	d.addResources(s)
-	s.AddReceivingMiddleware(d.recovered, identified(who), d.welcomed, d.listed, d.routed)
-	return s
+	if err := d.addSkills(s); err != nil {
+		return nil, err
+	}
+	s.AddReceivingMiddleware(d.recovered, identified(who), d.welcomed(s), d.listed, d.routed)
+	s.AddSendingMiddleware(d.addressed)
+	return s, nil
 }
 
 // recovered keeps a fault in one message from ending the process.
@@ -85,27 +100,33 @@ func identified(who func(sdk.Request) (Caller, bool)) sdk.Middleware {
 func callerOf(ctx context.Context) Caller { return ctx.Value(whoKey{}).(Caller) }
 
 // welcomed mends the handshake and tells the caller what it works within.
-func (d *Door) welcomed(next sdk.MethodHandler) sdk.MethodHandler {
-	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-		if p, ok := req.GetParams().(*sdk.InitializeParams); ok && p != nil && p.ProtocolVersion >= modern {
-			// The library answers with a version that has a handshake but goes by
-			// the one that was asked for, and then sends what the client cannot read.
-			p.ProtocolVersion = lastHandshake
-		}
-		res, err := next(ctx, method, req)
-		if err != nil {
-			return res, err
-		}
-		switch r := res.(type) {
-		case *sdk.InitializeResult:
-			r.Instructions = d.instructions(ctx)
-			if session, ok := req.GetSession().(*sdk.ServerSession); ok && session.ID() != "" {
-				d.sessions.admit(callerOf(ctx).owner(), session)
+func (d *Door) welcomed(server *sdk.Server) sdk.Middleware {
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			session, _ := req.GetSession().(*sdk.ServerSession)
+			switch p := req.GetParams().(type) {
+			case *sdk.InitializeParams:
+				if p != nil && p.ProtocolVersion >= modern {
+					// The library answers with a version that has a handshake but goes by
+					// the one that was asked for, and then sends what the client cannot read.
+					p.ProtocolVersion = lastHandshake
+				}
+			case *sdk.SubscriptionsListenParams: // as long as it listens
+				defer d.audience.join(session, callerOf(ctx), server)()
 			}
-		case *sdk.DiscoverResult:
-			r.Instructions = d.instructions(ctx)
+			res, err := next(ctx, method, req)
+			if err != nil {
+				return res, err
+			}
+			switch r := res.(type) {
+			case *sdk.InitializeResult:
+				r.Instructions = d.instructions(ctx)
+				d.sessions.admit(callerOf(ctx).owner(), session, d.audience.join(session, callerOf(ctx), server))
+			case *sdk.DiscoverResult:
+				r.Instructions = d.instructions(ctx)
+			}
+			return res, nil
 		}
-		return res, nil
 	}
 }
 
@@ -115,9 +136,18 @@ func (d *Door) listed(next sdk.MethodHandler) sdk.MethodHandler {
 		switch p := req.GetParams().(type) {
 		case *sdk.ListToolsParams:
 			if p != nil && p.Cursor != "" { // there is one page
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "There is no such page. List from the beginning.", Data: stable("invalid")}
+				return nil, noPage
 			}
 			return d.listTools(ctx)
+		case *sdk.ListResourcesParams:
+			return d.listResources(ctx, p, req.(*sdk.ListResourcesRequest).ClientInfo())
+		case *sdk.ListPromptsParams:
+			if p != nil && p.Cursor != "" {
+				return nil, noPage
+			}
+			return d.listPrompts(ctx)
+		case *sdk.GetPromptParams:
+			return d.getPrompt(ctx, p)
 		case *sdk.ListResourceTemplatesParams:
 			res, err := next(ctx, method, req)
 			if list, ok := res.(*sdk.ListResourceTemplatesResult); ok && err == nil {
@@ -128,6 +158,8 @@ func (d *Door) listed(next sdk.MethodHandler) sdk.MethodHandler {
 		return next(ctx, method, req)
 	}
 }
+
+var noPage = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "There is no such page. List from the beginning.", Data: stable("invalid")}
 
 // routed takes calls down the road, those of tools that are not there as well,
 // so that nothing that was asked goes unrecorded.
@@ -141,7 +173,11 @@ func (d *Door) routed(next sdk.MethodHandler) sdk.MethodHandler {
 		a, found := d.registry.Find(name)
 		switch {
 		case found && a.Class != action.People && a.Tool() == name:
-			return complete(d.call(ctx, a, call), call), nil
+			res, err := d.call(ctx, a, call)
+			if err != nil {
+				return nil, err
+			}
+			return complete(res, call), nil
 		case found && a.Class != action.People: // by a name that is not a tool's
 			return nil, noTool(name)
 		}
@@ -163,7 +199,8 @@ func (d *Door) routed(next sdk.MethodHandler) sdk.MethodHandler {
 // complete says of a result that nothing more will come, where the protocol that
 // a request is of wants it said.
 func complete(res *toolResult, req *sdk.CallToolRequest) *toolResult {
-	if version, ok := req.Params.Meta[sdk.MetaKeyProtocolVersion].(string); ok && version >= modern {
+	version, ok := req.Params.Meta[sdk.MetaKeyProtocolVersion].(string)
+	if ok && version >= modern && res.ResultType == "" {
 		res.ResultType = "complete"
 	}
 	return res

@@ -34,9 +34,14 @@ func (d *Door) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser, 
 	defer cancel()
 	defer context.AfterFunc(d.closing, cancel)()
 
-	server := d.newServer(func(sdk.Request) (Caller, bool) { return who, true })
+	gone := make(chan struct{})
+	who.gone = gone
+	server, err := d.newServer(func(sdk.Request) (Caller, bool) { return who, true })
+	if err != nil {
+		return err
+	}
 	w := &lines{out: out}
-	m := mux{w: w, modern: newHalf(w), legacy: newHalf(w)}
+	m := mux{w: w, modern: newHalf(w), legacy: newHalf(w), turnedAway: func(no *domain.Refusal) { d.turnedAway(ctx, who.call(), no) }}
 	for _, h := range []*half{m.modern, m.legacy} {
 		// Detached: what is under way when the context ends is still answered.
 		session, err := server.Connect(context.WithoutCancel(ctx), h, nil)
@@ -46,7 +51,8 @@ func (d *Door) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser, 
 		defer session.Close()
 		defer h.end()
 	}
-	err := m.serve(ctx, in)
+	err = m.serve(ctx, in)
+	close(gone)
 	m.modern.settle()
 	m.legacy.settle()
 	return errors.Join(err, out.Close())
@@ -56,6 +62,7 @@ func (d *Door) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser, 
 type mux struct {
 	w              *lines
 	modern, legacy *half
+	turnedAway     func(*domain.Refusal) // records what is not let in
 }
 
 // received is what one read gave.
@@ -108,6 +115,7 @@ func read(ctx context.Context, in *bufio.Reader, to chan<- received) {
 func (m mux) take(r received) error {
 	switch {
 	case r.long:
+		m.turnedAway(tooLarge)
 		return m.w.write(errorAnswer(nil, jsonrpc.CodeInvalidRequest, tooLarge))
 	case len(bytes.TrimSpace(r.line)) == 0:
 		return nil
@@ -116,8 +124,9 @@ func (m mux) take(r received) error {
 }
 
 func (m mux) route(line []byte) error {
-	if answer := gate(line); answer != nil {
-		return m.w.write(answer)
+	if wrong := gate(line); wrong != nil {
+		m.turnedAway(wrong.no)
+		return m.w.write(wrong.answer())
 	}
 	message, err := jsonrpc.DecodeMessage(line)
 	if response, ok := message.(*jsonrpc.Response); err != nil || ok && response.Result == nil && response.Error == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-//go:embed log/sqlite/*.sql log/postgres/*.sql vault/sqlite/*.sql vault/postgres/*.sql
+//go:embed log/sqlite/*.sql log/postgres/*.sql vault/sqlite/*.sql vault/postgres/*.sql reactions/sqlite/*.sql reactions/postgres/*.sql
 var files embed.FS
 
 // Set is the migrations of one store on one database.
@@ -35,12 +35,22 @@ func VaultSQLite() Set { return Set{goose.DialectSQLite3, "vault/sqlite", Table}
 // VaultPostgres is the vault on PostgreSQL, in the connection's schema.
 func VaultPostgres() Set { return Set{goose.DialectPostgres, "vault/postgres", VaultTablePostgres} }
 
+// ReactionsSQLite is how far reactions have got, on SQLite.
+func ReactionsSQLite() Set { return Set{goose.DialectSQLite3, "reactions/sqlite", Table} }
+
+// ReactionsPostgres is how far reactions have got, on PostgreSQL, in the
+// connection's schema.
+func ReactionsPostgres() Set {
+	return Set{goose.DialectPostgres, "reactions/postgres", ReactionsTablePostgres}
+}
+
 // Where goose keeps the versions that have been applied. On PostgreSQL stores
 // may live beside one another, so each one's table says whose it is.
 const (
-	Table              = goose.DefaultTablename
-	TablePostgres      = "log_versions"
-	VaultTablePostgres = "vault_versions"
+	Table                  = goose.DefaultTablename
+	TablePostgres          = "log_versions"
+	VaultTablePostgres     = "vault_versions"
+	ReactionsTablePostgres = "reactions_versions"
 )
 
 // Latest is the version that a store has once all of the set was applied.

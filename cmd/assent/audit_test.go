@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"assent/commands"
@@ -83,6 +84,7 @@ func TestEverythingAskedIsInTheAudit(t *testing.T) {
 		"elevation.end":     {"ana", map[string]any{"agent": spare, "id": lent}},
 		"standing.make":     {"ana", advance("page.update")},
 		"standing.end":      {"ana", map[string]any{"agent": spare, "id": made}},
+		"skill.accept":      {"ana", map[string]any{"skill": "house-voice", "digest": "sha256:" + strings.Repeat("0", 64)}},
 		"rules.update":      {"ana", map[string]any{"site": "main", "pace": 50}},
 		"person.seat":       {"ana", map[string]any{"role": "auditor"}},
 		"person.unseat":     {"ana", map[string]any{"person": newcomer}},

@@ -57,6 +57,7 @@ type grammar struct {
 	Backup      backupCmd      `cmd:"" help:"Copy the log into a file, while it is served."`
 	Restore     restoreCmd     `cmd:"" help:"Make a data folder from a backup."`
 	Projections projectionsCmd `cmd:"" help:"Read models: where they are, fold them again, compare, switch back."`
+	Skills      skillsCmd      `cmd:"" help:"Ways of working that agents can declare: list them, check them."`
 	Docs        docsCmd        `cmd:"" help:"Print the tool reference." hidden:""`
 	Version     versionCmd     `cmd:"" help:"Print the version."`
 }

@@ -22,6 +22,7 @@ import (
 	"assent/domain/person"
 	"assent/domain/workspace"
 	"assent/httpapi"
+	"assent/mcp/skills"
 	"assent/projections"
 )
 
@@ -39,6 +40,7 @@ type house struct {
 	road     *commands.Road
 	desk     *commands.Desk
 	records  *commands.Records
+	skills   *skills.Library
 	signer   *httpapi.Signer       // of previews
 	heads    *checkpoint.Publisher // of where the log ends; nil for a log that cannot be signed
 	clock    func() time.Time
@@ -156,6 +158,7 @@ func (h *house) open(ctx context.Context, p plan) (err error) {
 		return err
 	}
 	h.answers = commands.Answers{}
+	h.skills = libraryAt(skillsIn(h.dir), h.registry)
 	h.road = commands.NewRoad(commands.Parts{
 		Log:         h.log,
 		Words:       words,
@@ -165,6 +168,7 @@ func (h *house) open(ctx context.Context, p plan) (err error) {
 		Pending:     h.rows,
 		Traces:      traces{h.rows},
 		Answers:     h.answers,
+		Skills:      declared{h.skills},
 		Clock:       p.clock,
 		ProposalURL: func(id string) string { return p.url + "/proposals/" + id },
 	})

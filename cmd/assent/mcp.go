@@ -6,7 +6,9 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"time"
 
+	"assent/commands"
 	"assent/domain"
 	"assent/domain/policy"
 	"assent/mcp"
@@ -57,5 +59,37 @@ func (h *house) speakLocal(ctx context.Context, who localCaller, joined bool, in
 
 // localDoor is a door that needs no keys.
 func (h *house) localDoor() (*mcp.Door, error) {
-	return mcp.New(mcp.Options{Road: h.road, Registry: h.registry, Briefing: h.reader(), Version: version, Logger: slog.Default()})
+	return mcp.New(mcp.Options{
+		Road: h.road, Registry: h.registry, Briefing: h.reader(), Skills: h.skills, Watcher: watcher{h.log}, Secret: h.secret,
+		Version: version, Logger: slog.Default(),
+	})
+}
+
+// watcher tells a door what is appended to the log, by whichever instance.
+type watcher struct{ log commands.Log }
+
+// Watch begins where the log ends now. When the log cannot be followed it goes
+// on where it was once it can.
+func (w watcher) Watch(ctx context.Context, seen func(domain.Stream)) error {
+	head, err := w.log.Head(ctx)
+	if err != nil {
+		return err
+	}
+	after := head.Position
+	again := time.NewTicker(time.Second)
+	defer again.Stop()
+	for {
+		for r, err := range w.log.Follow(ctx, after) {
+			if err != nil {
+				break
+			}
+			after = r.Position
+			seen(r.Stream)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again.C:
+		}
+	}
 }

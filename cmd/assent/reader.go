@@ -70,16 +70,21 @@ func (r reader) Role(ctx context.Context, ws, person string) (policy.Role, error
 
 func (r reader) Audit(ctx context.Context, ws string, f httpapi.AuditFilter) (httpapi.AuditPage, error) {
 	r.catchUp(ctx)
-	list, next, err := r.rows.Audit(ctx, ws, projections.AuditArgs{
-		Agent: f.Agent, Person: f.Person, Action: f.Action, Target: f.Target, Outcome: f.Outcome, Cause: f.Cause,
-		Since: f.Since, Until: f.Until, Page: action.Page{Cursor: f.Cursor, Limit: f.Limit},
-	})
+	list, next, err := r.rows.Audit(ctx, ws, auditArgs(f))
 	page := httpapi.AuditPage{Items: make([]httpapi.AuditRow, len(list)), Next: next}
 	for i, e := range list {
 		page.Items[i] = r.auditRow(e)
 		page.Items[i].Title = r.title(ctx, ws, e.Target)
 	}
 	return page, err
+}
+
+func auditArgs(f httpapi.AuditFilter) projections.AuditArgs {
+	return projections.AuditArgs{
+		Agent: f.Agent, Person: f.Person, Key: f.Key, Session: f.Session, Action: f.Action, Target: f.Target, Outcome: f.Outcome,
+		Cause: f.Cause, Skill: f.Skill, Proposal: f.Proposal, Since: f.Since, Until: f.Until,
+		Page: action.Page{Cursor: f.Cursor, Limit: f.Limit},
+	}
 }
 
 // title is what people called a thing when an action had been done to it.
@@ -117,7 +122,7 @@ func (r reader) Why(ctx context.Context, ws string, id domain.ID) (commands.Why,
 func (r reader) auditRow(e projections.Entry) httpapi.AuditRow {
 	row := httpapi.AuditRow{
 		ID: e.ID, Position: commands.Position(e.Position), At: e.At, Action: e.Action, Principal: e.Principal, Person: e.Person,
-		Mode: e.Mode, Skill: e.Skill, Via: e.Via, Outcome: e.Outcome, Verdict: e.Verdict, Changes: e.Changes,
+		Mode: e.Mode, Skill: e.Skill, Via: e.Via, Client: e.Client, Outcome: e.Outcome, Verdict: e.Verdict, Changes: e.Changes, Clipped: e.Clipped,
 		Proposal: e.Proposal, DecidedBy: e.DecidedBy, Undoes: e.Undoes, Undone: e.Undone, Count: e.Count,
 		Sealed: e.Sealed, Refusal: e.Refusal,
 	}

@@ -121,7 +121,8 @@ func (s *server) doors(c *serveCmd) error {
 	s.accounts = rows.accounts
 	var err error
 	s.door, err = mcp.New(mcp.Options{
-		Road: s.road, Registry: s.registry, Keys: keyring{s.people}, Briefing: rows,
+		Road: s.road, Registry: s.registry, Keys: keyring{s.people}, Briefing: rows, Skills: s.skills,
+		Watcher: watcher{s.log}, Secret: s.secret,
 		Version: version, URL: s.url, Hosts: c.Hosts, Logger: slog.Default(),
 	})
 	if err != nil {

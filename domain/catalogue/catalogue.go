@@ -9,6 +9,7 @@ import (
 	"assent/domain/article"
 	"assent/domain/command"
 	"assent/domain/conduct"
+	"assent/domain/delivery"
 	"assent/domain/live"
 	"assent/domain/pace"
 	"assent/domain/page"
@@ -16,7 +17,9 @@ import (
 	"assent/domain/proposal"
 	"assent/domain/rules"
 	"assent/domain/site"
+	"assent/domain/skill"
 	"assent/domain/vocab"
+	"assent/domain/webhook"
 	"assent/domain/workspace"
 )
 
@@ -26,6 +29,7 @@ func Actions() (*action.Registry, error) {
 	return action.Register(
 		site.Actions, page.Actions, article.Actions, live.Actions,
 		proposal.Actions, agent.Actions, person.Actions, workspace.Actions, rules.Actions,
+		webhook.Actions, delivery.Actions, skill.Actions,
 	)
 }
 
@@ -51,5 +55,6 @@ func all() []action.Kind {
 	return []action.Kind{
 		article.Kind, page.Kind, site.Kind, live.Kind, address.Kind,
 		workspace.Kind, person.Kind, agent.Kind, proposal.Kind, conduct.Kind, command.Kind, rules.Kind, pace.Kind,
+		webhook.Kind, delivery.Kind, skill.Kind,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"assent/domain/article"
 	"assent/domain/command"
 	"assent/domain/conduct"
+	"assent/domain/delivery"
 	"assent/domain/live"
 	"assent/domain/pace"
 	"assent/domain/page"
@@ -18,6 +19,8 @@ import (
 	"assent/domain/proposal"
 	"assent/domain/rules"
 	"assent/domain/site"
+	"assent/domain/skill"
+	"assent/domain/webhook"
 	"assent/domain/workspace"
 )
 
@@ -102,6 +105,24 @@ var histories = map[string][]any{
 		proposal.Assented{By: "person_1", Digest: "d1"},
 		proposal.Withdrawn{},
 		proposal.Expired{},
+		proposal.Reminded{},
+	},
+	"webhook": {
+		webhook.Created{URL: "https://example.org/hooks/assent", Events: []string{"proposal.filed", "site.published"}},
+		webhook.Updated{URL: new("https://example.com/assent"), Events: &[]string{}, Paused: new(true)},
+		webhook.Rotated{Secret: 2},
+		webhook.Revealed{},
+		webhook.Tested{},
+		webhook.Removed{},
+		webhook.Restored{},
+	},
+	"delivery": {
+		delivery.Failed{Webhook: "hook_1", Event: "evt_1", Name: "site.published", Stream: "live-home/main", Version: 4, Code: "404", Held: true},
+		delivery.Retried{},
+		delivery.Arrived{},
+	},
+	"skill": {
+		skill.Accepted{Digest: "sha256:9b1c"},
 	},
 	"conduct": {
 		conduct.Refused{Action: "site.publish", Target: "main", Code: "scope", Why: "This needs `publish`.", Count: 21},

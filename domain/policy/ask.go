@@ -10,7 +10,7 @@ import (
 
 // Revision names the present rules. A verdict carries it, so that "the rules
 // that said act" can be read as a set.
-const Revision = "rules-2"
+const Revision = "rules-3"
 
 // Question is everything the rules may look at: values, nothing fetched. It is
 // recorded with the verdict, so that the answer can be asked for again.
@@ -50,6 +50,7 @@ type Skill struct {
 	Digest   string   `json:"digest,omitempty"`
 	Scopes   []string `json:"scopes,omitempty"`
 	Approval []string `json:"approval,omitempty"` // actions it wants a person for
+	Changed  bool     `json:"changed,omitempty"`  // since an owner looked at it
 }
 
 // Yes is what lifts a hold. The three kinds are never mixed.

@@ -34,6 +34,26 @@ var revisions = map[string][]rule{
 		{LowRiskRule, holdPublish},
 		{"hold-manual", holdManual},
 	},
+	"rules-2": {
+		{"paused", paused},
+		{"person-only", personOnly},
+		{"scope", scope},
+		{"site", site},
+		{"skill", skill},
+		{"permission", permission},
+		{"mode", mode},
+		{"frozen", frozen},
+		{"bypass", bypass},
+		{"hold-destructive", holdDestructive},
+		{"hold-skill", holdSkill},
+		{LowRiskRule, holdPublish},
+		{"hold-manual", holdManual},
+		{"hold-rule", holdRule},
+		{"hold-deciders", holdDeciders},
+		{"hold-pace", holdPace},
+		{"hold-outside", holdOutside},
+		{"hold-gate", holdGate},
+	},
 	Revision: rules,
 }
 
@@ -49,6 +69,7 @@ var rules = []rule{
 	{"bypass", bypass},
 	{"hold-destructive", holdDestructive},
 	{"hold-skill", holdSkill},
+	{"hold-changed-skill", holdChangedSkill},
 	{LowRiskRule, holdPublish},
 	{"hold-manual", holdManual},
 	{"hold-rule", holdRule},
@@ -161,6 +182,13 @@ func holdDestructive(q Question) domain.Finding {
 func holdSkill(q Question) domain.Finding {
 	if q.Skill != nil && writes(q) && slices.Contains(q.Skill.Approval, q.Action) && Effective(q.Mode, q.Local) != Bypass {
 		return hold("skill", "The skill in use asks for a person here.")
+	}
+	return fine
+}
+
+func holdChangedSkill(q Question) domain.Finding {
+	if q.Skill != nil && q.Skill.Changed && writes(q) && Effective(q.Mode, q.Local) != Bypass {
+		return hold("skill", "The skill in use has changed since an owner looked at it.")
 	}
 	return fine
 }

@@ -138,8 +138,9 @@ func add(q *policy.Question, name, value string) error {
 		q.PausedAgent, q.PausedAgents = value == "agent" || value == "both", value == "workspace" || value == "both"
 		q.Rules.Paused = value == "site"
 	case "skill":
+		value, changed := strings.CutSuffix(value, "~")
 		scopes, asks := strings.CutSuffix(value, "!")
-		q.Skill = &policy.Skill{Name: "gardening", Known: value != "unknown", Scopes: strings.Split(scopes, ",")}
+		q.Skill = &policy.Skill{Name: "gardening", Known: value != "unknown", Scopes: strings.Split(scopes, ","), Changed: changed}
 		if asks {
 			q.Skill.Approval = []string{q.Action}
 		}

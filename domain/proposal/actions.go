@@ -11,6 +11,10 @@ import (
 // Lifetime is how long a proposal waits before it expires.
 const Lifetime = 7 * 24 * time.Hour
 
+// Notice is how long before its end a proposal that still waits is brought up
+// again.
+const Notice = 24 * time.Hour
+
 // Actions are what an agent can ask about proposals. Deciding on one is not
 // among them: people do that at the desk.
 var Actions = []*action.Action{List.Action, Get.Action, Withdraw}
@@ -115,6 +119,15 @@ func Expire(p Proposal, now time.Time) ([]Event, error) {
 		return nil, nil
 	}
 	return []Event{Expired{}}, nil
+}
+
+// Remind brings up a proposal that still waits when its time is nearly over,
+// once; nothing before that, and nothing when it is over.
+func Remind(p Proposal, now time.Time) ([]Event, error) {
+	if p.Status != Waiting || p.Reminded || now.Before(p.Card.Expires.Add(-Notice)) || !now.Before(p.Card.Expires) {
+		return nil, nil
+	}
+	return []Event{Reminded{}}, nil
 }
 
 // Settle notes what became of an approved proposal's calls, once.

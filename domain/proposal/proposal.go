@@ -37,6 +37,7 @@ type Proposal struct {
 	Code     string     // of the decline
 	Results  []Result
 	Approval domain.ID // the action that approved
+	Reminded bool      // it was said that its time is nearly over
 }
 
 // Fields show where it stands.
@@ -69,6 +70,7 @@ var Words = []vocab.Word{
 	vocab.Say[Expired]("proposal.expired"),
 	vocab.Say[Settled]("proposal.settled"),
 	vocab.Say[Assented]("proposal.assented"),
+	vocab.Say[Reminded]("proposal.reminded"),
 }
 
 // Filed is a held call: the card as the server built it. The question and the
@@ -153,6 +155,9 @@ type Withdrawn struct{}
 // Expired is nobody's answer: silence is never a yes.
 type Expired struct{}
 
+// Reminded says that it still waits and that its time is nearly over.
+type Reminded struct{}
+
 // Settled is what became of each call.
 type Settled struct {
 	Results []Result `json:"results"`
@@ -215,6 +220,12 @@ func (Expired) Evolve(p Proposal) Proposal {
 	return p
 }
 
+// Evolve notes that it was said: it is said once.
+func (Reminded) Evolve(p Proposal) Proposal {
+	p.Reminded = true
+	return p
+}
+
 // Evolve notes the results.
 func (e Settled) Evolve(p Proposal) Proposal {
 	p.Status, p.Results = IsSettled, e.Results
@@ -241,6 +252,9 @@ func (Withdrawn) Reverse(Proposal) Event { return nil }
 
 // Reverse is nil: ask again.
 func (Expired) Reverse(Proposal) Event { return nil }
+
+// Reverse is nil: it was said.
+func (Reminded) Reverse(Proposal) Event { return nil }
 
 // Reverse is nil: undo the actions instead.
 func (Settled) Reverse(Proposal) Event { return nil }

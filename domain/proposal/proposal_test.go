@@ -235,3 +235,29 @@ func TestADecisionOfSeveralTakesThemAll(t *testing.T) {
 		}
 	}
 }
+
+func TestAProposalIsBroughtUpAgainOnceBeforeItsTimeIsOver(t *testing.T) {
+	due := filed.Expires.Add(-proposal.Notice)
+	for name, c := range map[string]struct {
+		given []any
+		now   time.Time
+		said  bool
+	}{
+		"too early":            {[]any{filed, called}, due.Add(-1), false},
+		"in time":              {[]any{filed, called}, due, true},
+		"at the last moment":   {[]any{filed, called}, filed.Expires.Add(-1), true},
+		"too late":             {[]any{filed, called}, filed.Expires, false},
+		"once":                 {[]any{filed, called, proposal.Reminded{}}, due, false},
+		"not when it is ended": {[]any{filed, called, declined}, due, false},
+	} {
+		domaintest.Laws(t, proposal.Kind, c.given)
+		at, err := proposal.Kind.Fold(c.given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := proposal.Remind(at.(proposal.Proposal), c.now)
+		if err != nil || (len(events) == 1) != c.said {
+			t.Errorf("%s: %v, %v", name, events, err)
+		}
+	}
+}
