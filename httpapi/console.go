@@ -61,6 +61,8 @@ func (s *Server) console() []route {
 		{method: "POST", path: "/agents/{agent}/advance", accepts: session, needs: audit, do: s.advanceForm, page: true},
 		{method: "GET", path: "/skills", accepts: session, needs: audit, do: s.skillsPage, page: true},
 		{method: "POST", path: "/skills/{skill}/accept", accepts: session, needs: audit, do: s.acceptForm, page: true},
+		{method: "GET", path: "/system", accepts: session, needs: audit, do: s.systemPage, page: true},
+		{method: "POST", path: "/system", accepts: session, needs: "system.operate", do: s.systemForm, page: true},
 		{method: "POST", path: "/workspace", accepts: session, needs: audit, do: s.workspaceForm, page: true},
 		{method: "GET", path: "/people", accepts: session, needs: read, do: s.peoplePage, page: true},
 		{method: "POST", path: "/people", accepts: session, needs: read, do: s.peopleForm, page: true},
@@ -144,6 +146,7 @@ type frame struct {
 	Notice       string
 	Wrong        string // what went wrong with a form that is shown again
 	Body         any
+	Again        int // seconds after which the page asks to be loaded again; 0: it does not
 
 	Tab     string
 	Person  string
@@ -159,20 +162,22 @@ func (f frame) May(permission string) bool { return f.Role.May(permission) }
 // notices are what a page can say after a form was sent. Only these: the
 // address says which, and must not be able to say anything else.
 var notices = map[string]string{
-	"approved":  "Approved. It was carried out exactly as shown.",
-	"assented":  "Your yes is noted. It is carried out once everybody the rules want has said yes.",
-	"waits":     "It waits: the rules here want more people to say yes. It is in the inbox.",
-	"declined":  "Declined. The agent is told why.",
-	"published": "Published.",
-	"undone":    "Taken back.",
-	"idle":      "Nothing to do: it was already so.",
-	"paused":    "All agents are paused. They can read; every change is refused.",
-	"resumed":   "Agents go on.",
-	"changed":   "Changed. It bites on the agent's next call.",
-	"revoked":   "The key is revoked. Its next call is refused.",
-	"accepted":  "Noted. Changes made under any other version of these files wait for a person.",
-	"advanced":  "From now on it does this without asking. Each time is in the audit.",
-	"welcome":   "You are the owner. Next: make an agent and give it a key.",
+	"approved":   "Approved. It was carried out exactly as shown.",
+	"assented":   "Your yes is noted. It is carried out once everybody the rules want has said yes.",
+	"waits":      "It waits: the rules here want more people to say yes. It is in the inbox.",
+	"declined":   "Declined. The agent is told why.",
+	"published":  "Published.",
+	"undone":     "Taken back.",
+	"idle":       "Nothing to do: it was already so.",
+	"paused":     "All agents are paused. They can read; every change is refused.",
+	"resumed":    "Agents go on.",
+	"changed":    "Changed. It bites on the agent's next call.",
+	"revoked":    "The key is revoked. Its next call is refused.",
+	"accepted":   "Noted. Changes made under any other version of these files wait for a person.",
+	"rebuilding": "It has begun. This page shows how far it is.",
+	"switched":   "The generation before is live again.",
+	"advanced":   "From now on it does this without asking. Each time is in the audit.",
+	"welcome":    "You are the owner. Next: make an agent and give it a key.",
 }
 
 // framed is the frame of a signed-in person's page.

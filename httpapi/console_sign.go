@@ -99,7 +99,7 @@ func (s *Server) peopleWith(w http.ResponseWriter, r *http.Request, who caller, 
 	if v.People, err = s.people(r.Context(), who.workspace); err != nil {
 		return err
 	}
-	v.Roles = []policy.Role{policy.Editor, policy.Auditor, policy.Owner}
+	v.Roles = []policy.Role{policy.Editor, policy.Auditor, policy.Operator, policy.Owner}
 	f, err := s.framed(r, who, "people", "People", v)
 	if err != nil {
 		return err

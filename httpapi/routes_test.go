@@ -19,6 +19,8 @@ var accepted = map[string]string{
 	"GET /api/v1/agents": "s", "POST /api/v1/agents": "s", "PATCH /api/v1/agents/{agent}": "s",
 	"POST /api/v1/agents/{agent}/keys": "s", "DELETE /api/v1/agents/{agent}/keys/{key}": "s",
 	"GET /api/v1/workspace": "s", "PATCH /api/v1/workspace": "s",
+	"GET /api/v1/audit/export": "s", "GET /api/v1/agents/{agent}": "s", "GET /api/v1/sites/{site}": "s", "GET /api/v1/sites/{site}/pages": "s",
+	"GET /api/v1/sites/{site}/articles": "s", "GET /api/v1/sites/{site}/live": "s", "GET /api/v1/items/{item}": "s", "GET /api/v1/items/{item}/history": "s",
 	"GET /api/v1/audit": "s", "GET /api/v1/audit/{action}": "s", "GET /api/v1/audit/{action}/why": "s",
 	"GET /api/v1/usage": "s", "GET /api/v1/skills": "s", "GET /api/v1/agents/{agent}/covered": "s",
 	"GET /api/v1/sites": "s", "GET /api/v1/sites/{site}/pending": "s", "GET /api/v1/sites/{site}/versions": "s",
@@ -36,6 +38,8 @@ var accepted = map[string]string{
 	"GET /audit": "s", "GET /audit/{action}": "s", "GET /audit/{action}/why": "s", "GET /usage": "s", "GET /agents/{agent}/advance": "s", "POST /agents/{agent}/advance": "s", "GET /audit/{action}/undo": "s", "POST /audit/{action}/undo": "s",
 	"GET /agents": "s", "POST /agents": "s", "GET /agents/{agent}": "s", "POST /agents/{agent}": "s",
 	"POST /agents/{agent}/keys": "s", "POST /agents/{agent}/keys/{key}/revoke": "s", "POST /workspace": "s",
+	"GET /api/v1/projections": "s", "POST /api/v1/projections/rebuild": "s", "POST /api/v1/projections/compare": "s", "POST /api/v1/projections/switch-back": "s",
+	"GET /system": "s", "POST /system": "s",
 	"GET /skills": "s", "POST /skills/{skill}/accept": "s",
 	"GET /people": "s", "POST /people": "s",
 }

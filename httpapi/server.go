@@ -25,6 +25,7 @@ type Config struct {
 	Queries  Queries
 	Content  Content
 	Health   Health
+	Operator Operator
 	Registry *action.Registry
 	Signer   *Signer
 	Log      *slog.Logger
@@ -47,6 +48,7 @@ type Server struct {
 	queries  Queries
 	content  Content
 	health   Health
+	operator Operator
 	registry *action.Registry
 	signer   *Signer
 	log      *slog.Logger
@@ -75,7 +77,7 @@ func New(c Config) (*Server, error) {
 		return nil, errors.New("a server needs a signer, a log and the registry of actions")
 	}
 	s := &Server{
-		road: c.Road, desk: c.Desk, seater: c.Seater, accounts: c.Accounts, queries: c.Queries, content: c.Content, health: c.Health,
+		road: c.Road, desk: c.Desk, seater: c.Seater, accounts: c.Accounts, queries: c.Queries, content: c.Content, health: c.Health, operator: c.Operator,
 		registry: c.Registry, signer: c.Signer, log: c.Log,
 		public: public, hosts: allowed(public, c.Hosts), home: c.Home, version: c.Version, features: c.Features, kept: c.Kept, now: c.Now,
 		door: newDoorkeeper(), render: render.New(),
@@ -144,6 +146,7 @@ func (s *Server) routes() []route {
 		{method: "POST", path: v1 + "/people", accepts: session, about: "Invite a person; the answer holds a link that works once", do: s.postPeople},
 		{method: "PATCH", path: v1 + "/people/{person}", accepts: session, about: "Give a person another role, or their seat again", do: s.patchPerson},
 		{method: "GET", path: v1 + "/agents", accepts: session, needs: "audit.read", about: "Every agent and its keys", do: s.getAgents},
+		{method: "GET", path: v1 + "/agents/{agent}", accepts: session, needs: "audit.read", about: "What an agent may do; ?as_of= a position or a time", do: s.getAgent},
 		{method: "POST", path: v1 + "/agents", accepts: session, about: "Make an agent", do: s.postAgents},
 		{method: "PATCH", path: v1 + "/agents/{agent}", accepts: session, about: "Change or pause an agent", do: s.patchAgent},
 		{method: "POST", path: v1 + "/agents/{agent}/keys", accepts: session, about: "Make a key; it is shown once", do: s.postKeys},
@@ -152,12 +155,23 @@ func (s *Server) routes() []route {
 		{method: "PATCH", path: v1 + "/workspace", accepts: session, about: "Change them; pause everything", do: s.patchWorkspace},
 
 		{method: "GET", path: v1 + "/audit", accepts: session, needs: "audit.read", about: "Who did what, newest first", do: s.getAudit},
+		{method: "GET", path: v1 + "/audit/export", accepts: session, needs: "audit.read", about: "The whole audit, oldest first, to take away: ?format=csv, jsonl, cloudevents or ocsf, and the filters of the audit", do: s.getExport},
 		{method: "GET", path: v1 + "/audit/{action}", accepts: session, needs: "audit.read", about: "One action", do: s.getAction},
 		{method: "GET", path: v1 + "/audit/{action}/why", accepts: session, needs: "audit.read", about: "Ask the rules of that moment again, and compare with the record", do: s.getWhy},
 		{method: "GET", path: v1 + "/usage", accepts: session, needs: "audit.read", about: "How people decided in the last 30 days, and what is always answered with yes", do: s.getUsage},
 		{method: "GET", path: v1 + "/agents/{agent}/covered", accepts: session, needs: "audit.read", about: "What a yes in advance would have let through in the last 30 days: ?key=&action=&site=", do: s.getCovered},
+		{method: "GET", path: v1 + "/projections", accepts: session, needs: "audit.read", about: "Where the log ends, how far the read models are, and how the last rebuild ended", do: s.getProjections},
+		{method: "POST", path: v1 + "/projections/rebuild", accepts: session, needs: "system.operate", about: "Begin to fold the log into a new generation: {dryRun?, models?}", do: s.postRebuild},
+		{method: "POST", path: v1 + "/projections/compare", accepts: session, needs: "system.operate", about: "Begin to compare the read models with the log: {models?}", do: s.postCompare},
+		{method: "POST", path: v1 + "/projections/switch-back", accepts: session, needs: "system.operate", about: "Let the generation before the last swap take over again", do: s.postSwitchBack},
 		{method: "GET", path: v1 + "/skills", accepts: session, needs: "audit.read", about: "Ways of working that agents can declare, and which were looked at", do: s.getSkills},
-		{method: "GET", path: v1 + "/sites", accepts: session, needs: "content.read", about: "Every site", do: s.getSites},
+		{method: "GET", path: v1 + "/sites", accepts: session, needs: "content.read", about: "Every site, or with ?as_of= every site there was then", do: s.getSites},
+		{method: "GET", path: v1 + "/sites/{site}", accepts: session, needs: "content.read", about: "A site's settings; ?as_of= a position or a time", do: s.getSettings},
+		{method: "GET", path: v1 + "/sites/{site}/pages", accepts: session, needs: "content.read", about: "A site's pages; ?as_of= a position or a time", do: s.getPages},
+		{method: "GET", path: v1 + "/sites/{site}/articles", accepts: session, needs: "content.read", about: "A site's articles; ?as_of= a position or a time", do: s.getArticles},
+		{method: "GET", path: v1 + "/sites/{site}/live", accepts: session, needs: "content.read", about: "What the public sees of a site; ?as_of= a position or a time", do: s.getLive},
+		{method: "GET", path: v1 + "/items/{item}", accepts: session, needs: "content.read", about: "A page or an article; ?as_of= a position or a time", do: s.getItem},
+		{method: "GET", path: v1 + "/items/{item}/history", accepts: session, needs: "content.read", about: "Every version of an item and every publish that moved it, newest first", do: s.getHistory},
 		{method: "GET", path: v1 + "/sites/{site}/pending", accepts: session, needs: "content.read", about: "What publishing now would change", do: s.getPending},
 		{method: "GET", path: v1 + "/sites/{site}/versions", accepts: session, needs: "content.read", about: "A site's publishes", do: s.getVersions},
 

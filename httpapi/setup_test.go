@@ -23,6 +23,7 @@ type world struct {
 	t      *testing.T
 	server *Server
 	shelf  *shelf
+	keeper *keeper
 	ada    Session
 	bo     Session
 	agent  string // Ada's
@@ -37,13 +38,13 @@ const origin = "http://127.0.0.1:7300"
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, house: newHouse(), shelf: &shelf{mark: "p1"}}
+	w := &world{t: t, house: newHouse(), shelf: &shelf{mark: "p1"}, keeper: &keeper{}}
 	signer, err := NewSigner([]byte(strings.Repeat("s", 32)), origin)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.server, err = New(Config{
-		Road: w.house, Desk: w.house, Seater: w.house, Accounts: w.accounts, Queries: w.house, Content: w.shelf, Health: w.house,
+		Road: w.house, Desk: w.house, Seater: w.house, Accounts: w.accounts, Queries: w.house, Content: w.shelf, Health: w.house, Operator: w.keeper,
 		Registry: w.registry, Signer: signer, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		URL: origin, Home: "home", Version: "test", Now: w.clock,
 	})

@@ -81,6 +81,7 @@ type server struct {
 	local      *http.Server
 	door       *mcp.Door
 	accounts   accounts
+	operator   *operator
 }
 
 // open takes the folder and builds the doors, listening already: what is
@@ -118,7 +119,7 @@ func (c *serveCmd) open(ctx context.Context, p plan) (_ *server, err error) {
 // doors ties road, desk and read models to HTTP and MCP.
 func (s *server) doors(c *serveCmd) error {
 	rows := s.reader()
-	s.accounts = rows.accounts
+	s.accounts, s.operator = rows.accounts, newOperator(s.house)
 	var err error
 	s.door, err = mcp.New(mcp.Options{
 		Road: s.road, Registry: s.registry, Keys: keyring{s.people}, Briefing: rows, Skills: s.skills,
@@ -129,7 +130,7 @@ func (s *server) doors(c *serveCmd) error {
 		return err
 	}
 	pages, err := httpapi.New(httpapi.Config{
-		Road: s.road, Desk: s.desk, Seater: s.house, Accounts: s.accounts, Queries: rows, Content: rows, Health: rows,
+		Road: s.road, Desk: s.desk, Seater: s.house, Accounts: s.accounts, Queries: rows, Content: rows, Health: rows, Operator: s.operator,
 		Registry: s.registry, Signer: s.signer, Log: slog.Default(), Kept: s.kept,
 		URL: s.url, Hosts: c.Hosts, Home: c.Workspaces[0], Version: version, Now: s.clock,
 	})
@@ -250,6 +251,9 @@ func (s *server) Close() error {
 		if l != nil {
 			_ = l.Close() // closed by its server unless that never ran
 		}
+	}
+	if s.operator != nil {
+		s.operator.Close()
 	}
 	if s.house != nil {
 		errs = append(errs, s.house.Close())

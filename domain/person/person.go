@@ -61,7 +61,7 @@ var Actions = []*action.Action{Seat, Unseat}
 // SeatArgs asks for a person to have a role.
 type SeatArgs struct {
 	Person string `json:"person,omitempty" jsonschema:"the person's id; left out for a new one"`
-	Role   string `json:"role" jsonschema:"owner, editor or auditor" enum:"owner,editor,auditor"`
+	Role   string `json:"role" jsonschema:"owner, editor, auditor or operator" enum:"owner,editor,auditor,operator"`
 }
 
 // Target is the person's id.

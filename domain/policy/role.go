@@ -7,9 +7,10 @@ type Role string
 
 // The roles.
 const (
-	Owner   Role = "owner"
-	Editor  Role = "editor"
-	Auditor Role = "auditor"
+	Owner    Role = "owner"
+	Editor   Role = "editor"
+	Auditor  Role = "auditor"
+	Operator Role = "operator"
 )
 
 // May says that a role has a permission. "any" is what every seat may.
@@ -25,7 +26,8 @@ var permissions = map[Role][]string{
 		"content.read", "content.edit", "content.remove", "site.edit", "publish", "rollback",
 		"decide", "audit.read",
 	},
-	Auditor: {"content.read", "audit.read"},
+	Auditor:  {"content.read", "audit.read"},
+	Operator: {"content.read", "audit.read", "system.operate"}, // keeps the server going and changes nothing
 }
 
 // Scopes are what an agent or a key can be given.
