@@ -142,6 +142,7 @@ type Door struct {
 	strangers strangers
 	bells     bells
 	audience  audience
+	underWay  underWay
 
 	closing context.Context
 	close   context.CancelFunc
@@ -211,11 +212,16 @@ func (d *Door) watch() {
 // mounted at. Every request needs a key; cookies are never read.
 func (d *Door) Handler() http.Handler { return d.handler }
 
+// closeGrace is how long a closing door waits for answers. What waits for a
+// person stops waiting at once; nothing else takes as long.
+const closeGrace = 1500 * time.Millisecond
+
 // Close lets nobody in any more, answers what is under way, and ends sessions,
 // streams and local callers. An http.Server that is shut down waits for open
 // streams: close the door first.
 func (d *Door) Close() {
 	d.close()
+	d.underWay.end(closeGrace) // first: a session that is closed says nothing more
 	d.strangers.flush()
 	var ending sync.WaitGroup
 	for s := range d.server.Sessions() {

@@ -28,14 +28,21 @@ var update = flag.Bool("update", false, "write the golden files")
 type road struct {
 	answer func(commands.Call) (commands.Outcome, error)
 
-	mu    sync.Mutex
-	calls []commands.Call
+	mu     sync.Mutex
+	calls  []commands.Call
+	turned []commands.Call // away by the door
 }
 
 func (r *road) Do(_ context.Context, c commands.Call) (commands.Outcome, error) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.Refusal != nil {
+		r.turned = append(r.turned, c)
+		return commands.Outcome{Outcome: commands.Refused, Refusal: c.Refusal}, nil
+	}
 	r.calls = append(r.calls, c)
 	r.mu.Unlock()
+	defer r.mu.Lock()
 	return r.answer(c)
 }
 
@@ -43,6 +50,17 @@ func (r *road) asked() []commands.Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]commands.Call{}, r.calls...)
+}
+
+// turnedAway are the codes of the refusals that the door had recorded.
+func (r *road) turnedAway() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var codes []string
+	for _, c := range r.turned {
+		codes = append(codes, c.Refusal.Code)
+	}
+	return codes
 }
 
 // always answers everything in one way.
@@ -150,7 +168,11 @@ func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
 // connect is a real client of one age over HTTP.
 func connect(t testing.TB, url, version string) *sdk.ClientSession {
 	t.Helper()
-	return dial(t, &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: withKey(secret)}}, version)
+	return dial(t, keyed(url, secret), version)
+}
+
+func keyed(url, key string) *sdk.StreamableClientTransport {
+	return &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: withKey(key)}}
 }
 
 func dial(t testing.TB, transport sdk.Transport, version string) *sdk.ClientSession {

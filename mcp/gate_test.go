@@ -31,10 +31,10 @@ func broken() []struct{ name, message, want string } {
 
 func TestTheGateRefusesWhatCanBeReadInTwoWays(t *testing.T) {
 	for _, b := range broken() {
-		t.Run(b.name, func(t *testing.T) { checkMalformed(t, gate([]byte(b.message)), b.want) })
+		t.Run(b.name, func(t *testing.T) { checkMalformed(t, gate([]byte(b.message)).answer(), b.want) })
 	}
-	if answer := gate([]byte(message(`{"article":"a","title":"😀 \ud83d\ude00","rev":9007199254740991}`))); answer != nil {
-		t.Errorf("a good message was refused: %s", answer)
+	if wrong := gate([]byte(message(`{"article":"a","title":"😀 \ud83d\ude00","rev":9007199254740991}`))); wrong != nil {
+		t.Errorf("a good message was refused: %s", wrong.answer())
 	}
 }
 

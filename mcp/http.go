@@ -47,6 +47,7 @@ func (d *Door) newHandler() (http.Handler, error) {
 		defer d.survive(w, r)
 		w.Header().Set("X-Accel-Buffering", "no") // proxies must not hold streams back
 		if no := d.stranger(r, cross); no != nil {
+			d.strangers.count(no.Code)
 			refuse(w, http.StatusForbidden, no)
 			return
 		}
@@ -60,12 +61,14 @@ func (d *Door) newHandler() (http.Handler, error) {
 			return
 		}
 		defer d.requests.leave(who.owner())
-		if d.closing.Err() != nil {
+		answered, open := d.underWay.begin(r)
+		if !open {
 			w.Header().Set("Retry-After", "5")
 			refuse(w, http.StatusServiceUnavailable, domain.Refuse("busy", "The server is closing. Ask again in a moment."))
 			return
 		}
-		if admit(w, r) {
+		defer answered()
+		if d.admit(w, r, who) {
 			inner.ServeHTTP(w, forwarded(r, who))
 		}
 	}), nil
@@ -75,22 +78,43 @@ func (d *Door) newHandler() (http.Handler, error) {
 func (d *Door) bothAges() http.Handler {
 	server := func(*http.Request) *sdk.Server { return d.server }
 	// Host is checked by stranger, which also knows the hosts that were allowed.
-	// Answers are plain JSON while no tool tells of progress on its way.
-	stateless := sdk.NewStreamableHTTPHandler(server, &sdk.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true, PropagateRequestCancellation: true,
-		DisableLocalhostProtection: true, MaxRequestBodyBytes: maxMessage,
-	})
+	stateless := func(plain bool) http.Handler {
+		return sdk.NewStreamableHTTPHandler(server, &sdk.StreamableHTTPOptions{
+			Stateless: true, JSONResponse: plain, PropagateRequestCancellation: true,
+			DisableLocalhostProtection: true, MaxRequestBodyBytes: maxMessage,
+		})
+	}
+	plain, talking := stateless(true), stateless(false)
 	stateful := sdk.NewStreamableHTTPHandler(server, &sdk.StreamableHTTPOptions{
-		JSONResponse: true, SessionTimeout: sessionTimeout,
-		DisableLocalhostProtection: true, MaxRequestBodyBytes: maxMessage,
+		SessionTimeout: sessionTimeout, DisableLocalhostProtection: true, MaxRequestBodyBytes: maxMessage,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(versionHeader) >= modern {
-			stateless.ServeHTTP(w, r)
-			return
+		read, _ := r.Body.(body)
+		switch {
+		case r.Header.Get(versionHeader) < modern: // may be asked something, on its own stream
+			stateful.ServeHTTP(w, r)
+		case read.wantsWord():
+			talking.ServeHTTP(w, r)
+		default:
+			plain.ServeHTTP(w, r)
 		}
-		stateful.ServeHTTP(w, r)
 	})
+}
+
+// body is a request's message, read and let in.
+type body struct {
+	*bytes.Reader
+	message []byte
+}
+
+// Close does nothing: it was read to its end.
+func (body) Close() error { return nil }
+
+// wantsWord says that the client wants to hear on the way: of progress, or what
+// is logged. Others get a plain answer, which costs less. A message that only
+// mentions either is answered in the other way, and no worse.
+func (b body) wantsWord() bool {
+	return bytes.Contains(b.message, []byte(`"progressToken"`)) || bytes.Contains(b.message, []byte(`"`+sdk.MetaKeyLogLevel+`"`))
 }
 
 // survive keeps a fault in one request from being more than that.
@@ -150,11 +174,13 @@ func (d *Door) isOrigin(origin, host string) bool {
 // identify finds out who calls, and answers when it cannot.
 func (d *Door) identify(w http.ResponseWriter, r *http.Request) (Caller, bool) {
 	if keyInAddress(r.URL) {
+		d.strangers.count("invalid")
 		refuse(w, http.StatusBadRequest, domain.Refuse("invalid", "A key never belongs into an address, where it is written down on the way. Have this one revoked, and send a new one as `Authorization: Bearer` or `x-api-key`."))
 		return Caller{}, false
 	}
 	secret, no := secretOf(r.Header)
 	if no != nil {
+		d.strangers.count(no.Code)
 		unauthorised(w, no)
 		return Caller{}, false
 	}
@@ -182,9 +208,11 @@ func (d *Door) turnAway(w http.ResponseWriter, r *http.Request, err error) {
 	no, meant := errors.AsType[*domain.Refusal](err)
 	switch {
 	case meant && no.Code == "slow-down":
+		d.strangers.count(no.Code)
 		w.Header().Set("Retry-After", "60")
 		refuse(w, http.StatusTooManyRequests, no)
 	case meant:
+		d.strangers.count(errUnknownKey.Code)
 		unauthorised(w, errUnknownKey)
 	default:
 		d.logger.ErrorContext(r.Context(), "a key could not be looked at", "err", err)
@@ -244,10 +272,10 @@ func keyInAddress(u *url.URL) bool {
 
 // admit answers what is not worth handing on: other methods, streams without a
 // session, and bodies that do not pass the gate.
-func admit(w http.ResponseWriter, r *http.Request) bool {
+func (d *Door) admit(w http.ResponseWriter, r *http.Request, who Caller) bool {
 	switch r.Method {
 	case http.MethodPost:
-		return admitBody(w, r)
+		return d.admitBody(w, r, who)
 	case http.MethodGet:
 		// Some clients open a stream before they have a session, and take
 		// anything but 405 for a broken server.
@@ -264,9 +292,10 @@ func admit(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-func admitBody(w http.ResponseWriter, r *http.Request) bool {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+func (d *Door) admitBody(w http.ResponseWriter, r *http.Request, who Caller) bool {
+	message, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
 	if _, big := errors.AsType[*http.MaxBytesError](err); big {
+		d.turnedAway(r.Context(), who.call(), tooLarge)
 		refuse(w, http.StatusRequestEntityTooLarge, tooLarge)
 		return false
 	}
@@ -274,12 +303,19 @@ func admitBody(w http.ResponseWriter, r *http.Request) bool {
 		refuse(w, http.StatusBadRequest, domain.Refuse("malformed", "The body broke off. Send it again."))
 		return false
 	}
-	if answer := gate(body); answer != nil {
-		send(w, http.StatusBadRequest, answer)
+	name, wrong := "", gate(message)
+	if wrong == nil {
+		name, wrong = headersAgree(r.Header, message)
+	}
+	if wrong != nil {
+		c := who.call()
+		c.Action = clip(name, 100)
+		d.turnedAway(r.Context(), c, wrong.no)
+		send(w, http.StatusBadRequest, wrong.answer())
 		return false
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	r.ContentLength = int64(len(body))
+	r.Body = body{bytes.NewReader(message), message}
+	r.ContentLength = int64(len(message))
 	return true
 }
 

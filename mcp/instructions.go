@@ -41,6 +41,7 @@ func (b Brief) stands(who Caller, a *action.Action) (standing, domain.Verdict) {
 		Class:       a.Class,
 		Scope:       a.Scope,
 		Permission:  a.Permission,
+		Gate:        a.Gate,
 		Mode:        policy.Mode(b.Mode),
 		Scopes:      b.Scopes,
 		Role:        b.Role,

@@ -12,7 +12,7 @@ import (
 	"assent/domain/policy"
 )
 
-func agent() Caller {
+func anAgent() Caller {
 	return Caller{Workspace: "home", Principal: domain.Principal{Kind: domain.KindAgent, ID: "agent_a"}, Via: domain.Via{Key: "key_a"}}
 }
 
@@ -34,16 +34,16 @@ func TestInstructionsTellTheModeAndNameOnlyUsableTools(t *testing.T) {
 		who Caller
 		b   Brief
 	}{
-		"plan":            {agent(), all(policy.Plan)},
-		"manual":          {agent(), all(policy.Manual)},
-		"edits":           {agent(), all(policy.Edits)},
-		"auto":            {agent(), all(policy.Auto)},
+		"plan":            {anAgent(), all(policy.Plan)},
+		"manual":          {anAgent(), all(policy.Manual)},
+		"edits":           {anAgent(), all(policy.Edits)},
+		"auto":            {anAgent(), all(policy.Auto)},
 		"bypass-local":    {local(), Brief{Limits: commands.Limits{Mode: string(policy.Bypass), Scopes: policy.Scopes}}},
-		"bypass-by-key":   {agent(), all(policy.Bypass)},
-		"edits-waiting":   {agent(), waiting},
-		"edits-paused":    {agent(), paused},
-		"auto-reads-only": {agent(), narrow},
-		"edits-auditor":   {agent(), auditor},
+		"bypass-by-key":   {anAgent(), all(policy.Bypass)},
+		"edits-waiting":   {anAgent(), waiting},
+		"edits-paused":    {anAgent(), paused},
+		"auto-reads-only": {anAgent(), narrow},
+		"edits-auditor":   {anAgent(), auditor},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t, always(commands.Outcome{}), told(c.b))
@@ -74,7 +74,7 @@ func plain(t *testing.T, text string) {
 
 func TestInstructionsWithoutLimitsSayHowToFindThem(t *testing.T) {
 	d := open(t, always(commands.Outcome{}), briefing(func(Caller) (Brief, error) { return Brief{}, errors.New("read.db is gone") }))
-	text := d.instructions(context.WithValue(t.Context(), whoKey{}, agent()))
+	text := d.instructions(context.WithValue(t.Context(), whoKey{}, anAgent()))
 	if !strings.Contains(text, "`whoami`") || strings.Contains(text, "read.db") {
 		t.Errorf("%q", text)
 	}

@@ -20,7 +20,7 @@ func Reference(registry *action.Registry) []byte {
 	b.WriteString("\n| tool | what it does | needs | kind |\n|---|---|---|---|\n")
 	for _, t := range tools {
 		a := t.action
-		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s |\n", a.Tool(), a.Tool(), a.Title, needs(a), kindWord(a.Class))
+		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s | %s |\n", a.Tool(), a.Tool(), a.Title, needs(a), kindOf(a))
 	}
 	for _, t := range tools {
 		writeTool(&b, t.action)
@@ -54,8 +54,11 @@ func needs(a *action.Action) string {
 	return "`" + a.Scope + "`"
 }
 
-func kindWord(c action.Class) string {
-	switch c {
+func kindOf(a *action.Action) string {
+	if a.Gate != "" {
+		return "always waits for a person"
+	}
+	switch a.Class {
 	case action.Read:
 		return "reads"
 	case action.Oneself:
@@ -67,7 +70,7 @@ func kindWord(c action.Class) string {
 	case action.Destructive:
 		return "takes something away"
 	}
-	return string(c)
+	return string(a.Class)
 }
 
 func writeTool(b *bytes.Buffer, a *action.Action) {

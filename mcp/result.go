@@ -19,10 +19,14 @@ import (
 // they are inside.
 type toolResult struct {
 	sdk.ResultBase
-	Content           []said          `json:"content"`
-	StructuredContent json.RawMessage `json:"structuredContent"`
+	Content           []said          `json:"content,omitempty"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
 	IsError           bool            `json:"isError,omitempty"`
-	ResultType        string          `json:"resultType,omitempty"` // since the protocol has no sessions
+
+	// Since the protocol has no sessions.
+	ResultType    string              `json:"resultType,omitempty"`
+	InputRequests sdk.InputRequestMap `json:"inputRequests,omitempty"`
+	RequestState  string              `json:"requestState,omitempty"`
 }
 
 // said is content that is text.

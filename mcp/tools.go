@@ -93,25 +93,61 @@ func (b Brief) reaches(a *action.Action) bool {
 const skillKey = "assent/skill"
 
 // call takes one tool call down the road and tells what came of it.
-func (d *Door) call(ctx context.Context, a *action.Action, req *sdk.CallToolRequest) *toolResult {
+func (d *Door) call(ctx context.Context, a *action.Action, req *sdk.CallToolRequest) (*toolResult, error) {
 	c := callerOf(ctx).call()
 	c.Action, c.Args, c.Client = a.Name, req.Params.Arguments, clientOf(req)
 	if declared, given := req.Params.Meta[skillKey]; given {
 		name, text := declared.(string)
-		if !text || len(name) > 200 {
-			return d.result(ctx, a, c, commands.Outcome{
-				Outcome: commands.Refused,
-				Refusal: domain.Refuse("invalid", "`%s` must be the name of a skill.", skillKey),
-			})
+		if !text || name == "" || len(name) > 200 {
+			c.Refusal = domain.Refuse("invalid", "`%s` must be the name of a skill.", skillKey)
 		}
-		c.Skill = name
+		c.Skill = clip(name, 200)
+	}
+	if req.Params.RequestState != "" && c.Refusal == nil {
+		return d.resume(ctx, a, req, c)
 	}
 	out, err := d.do(ctx, c)
 	if err != nil {
 		d.logFault(ctx, c, err)
-		return d.fault(ctx, a, c, err)
+		return d.fault(ctx, a, c, err), nil
 	}
-	return d.result(ctx, a, c, out)
+	d.tellLog(ctx, req, a, out)
+	return d.waiting(ctx, a, req, c, out), nil
+}
+
+// turnedAway records a no that was given at the door, to somebody who is known.
+func (d *Door) turnedAway(ctx context.Context, c commands.Call, no *domain.Refusal) {
+	c.Refusal = no
+	if _, err := d.do(ctx, c); err != nil {
+		d.logFault(ctx, c, err)
+	}
+}
+
+// tellLog sends a line to a client that asked for lines of this weight: what
+// waits and what was refused stand out from what simply happened.
+func (d *Door) tellLog(ctx context.Context, req *sdk.CallToolRequest, a *action.Action, out commands.Outcome) {
+	var level sdk.LoggingLevel
+	switch out.Outcome {
+	case commands.Refused:
+		level = "warning"
+	case commands.Waiting:
+		level = "notice"
+	case commands.Unknown:
+		level = "error"
+	default:
+		level = "info"
+		if !a.Writes() {
+			level = "debug"
+		}
+	}
+	line := map[string]any{"tool": a.Tool(), "outcome": out.Outcome}
+	if out.Action != "" {
+		line["action"] = out.Action
+	}
+	if out.Refusal != nil {
+		line["code"] = out.Refusal.Code
+	}
+	_ = req.Session.Log(ctx, &sdk.LoggingMessageParams{Level: level, Logger: "assent", Data: line}) // a client that is gone does not mind
 }
 
 // do is the road. A fault on it must not end the process.

@@ -234,7 +234,7 @@ func TestAnArticleIsReadByItsAddressThroughTheRoad(t *testing.T) {
 			t.Errorf("%s: a missing article was read", version)
 		}
 		list, err := client.ListResourceTemplates(t.Context(), nil)
-		if err != nil || len(list.ResourceTemplates) != 3 {
+		if err != nil || len(list.ResourceTemplates) != 9 {
 			t.Errorf("%s: templates %v, %v", version, list, err)
 		}
 	}
