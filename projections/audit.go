@@ -134,7 +134,7 @@ func (r auditRow) person() string {
 // audit is who did what. Every event is in it: those of one action in one row,
 // each line of conduct in a row of its own.
 var audit = Projection[auditRow]{
-	Name: "audit", Version: 2,
+	Name: "audit", Version: 3,
 	Keys: func(f Fact) []string {
 		keys := []string{auditKey(f)}
 		if f.Envelope.Undoes != "" && did(f) {
@@ -159,14 +159,18 @@ var audit = Projection[auditRow]{
 		number("position", func(r auditRow) domain.Position { return r.Position }),
 		text("agent", auditRow.agent),
 		text("person", auditRow.person),
+		text("via_key", func(r auditRow) string { return r.Via.Key }),
+		text("session", func(r auditRow) string { return r.Via.Session }),
 		text("action", func(r auditRow) string { return r.Action }),
 		text("target", func(r auditRow) string { return r.Target.ID }),
 		text("outcome", func(r auditRow) string { return r.Outcome }),
 		text("cause", auditRow.cause),
+		text("skill", func(r auditRow) string { return r.Skill }),
+		text("proposal", func(r auditRow) string { return r.Proposal }),
 		text("undone", func(r auditRow) domain.ID { return r.Undone }),
 		number("at", func(r auditRow) int64 { return r.At.UnixMicro() }),
 	},
-	Indexes: []string{"workspace, position", "workspace, agent, position", "workspace, person, position", "workspace, action, position", "workspace, target, position", "workspace, outcome, position", "workspace, id"},
+	Indexes: append([]string{"workspace, position", "workspace, at, position", "workspace, id"}, auditIndexes()...),
 }
 
 func auditKey(f Fact) string {

@@ -1,11 +1,12 @@
 package projections
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,6 +35,7 @@ type building struct {
 	halt    *Halt // where folding ended, if it could not go on
 
 	to      *generation
+	in      nest
 	folder  *folder
 	keyed   bool // the new tables have their index of keys, as they need once rows are read back
 	batches chan batch
@@ -48,33 +50,33 @@ type batch struct {
 }
 
 // begin makes the tables of a new generation, without indexes.
-func (s *Store) begin(ctx context.Context, list []checkpoint) (*generation, error) {
+func (s *Store) begin(ctx context.Context, list []checkpoint) (*generation, nest, error) {
 	number := int64(1)
 	for _, c := range list {
 		number = max(number, c.generation+1)
 	}
-	db, err := s.database.begin(ctx, number)
+	in, err := s.database.begin(ctx, number)
 	if err != nil {
-		return nil, fmt.Errorf("begin generation %d: %w", number, err)
+		return nil, nil, fmt.Errorf("begin generation %d: %w", number, err)
 	}
-	g := s.newGeneration(number, s.fingerprint, db, db)
+	g := s.newGeneration(number, s.fingerprint, nil, nil)
 	for _, t := range s.tables {
-		if _, err := db.ExecContext(ctx, g.sql(t.create(s.database.textType()))); err != nil {
-			return nil, errors.Join(fmt.Errorf("make %s: %w", t.name, err), s.database.release(db), s.database.drop(ctx, number))
+		if err := in.exec(ctx, g.sql(t.create(s.database.textType()))); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("make %s: %w", t.name, err), in.leave(), s.database.drop(ctx, number))
 		}
 	}
-	return g, nil
+	return g, in, nil
 }
 
 // index makes the indexes of new tables.
-func (s *Store) index(ctx context.Context, g *generation, skipKeys bool, each func()) error {
+func (s *Store) index(ctx context.Context, g *generation, in nest, skipKeys bool, each func()) error {
 	for _, t := range s.tables {
 		list := t.createIndexes()
 		if !skipKeys {
 			list = append(list, t.createKey())
 		}
 		for _, ddl := range list {
-			if _, err := g.db.ExecContext(ctx, g.sql(ddl)); err != nil {
+			if err := in.exec(ctx, g.sql(ddl)); err != nil {
 				return fmt.Errorf("index %s: %w", t.name, err)
 			}
 			each()
@@ -99,21 +101,20 @@ func (b *building) buildBefore(ctx context.Context, halt *Halt) (*generation, ch
 	if err != nil {
 		return nil, checkpoint{}, err
 	}
-	if b.to, err = s.begin(ctx, list); err != nil {
+	if b.to, b.in, err = s.begin(ctx, list); err != nil {
 		return nil, checkpoint{}, err
 	}
 	b.halt, b.events, b.keyed = halt, 0, false
 	at := checkpoint{generation: b.to.number, fingerprint: s.fingerprint}
 	if at, err = b.fill(ctx, at); err == nil {
-		err = s.index(ctx, b.to, b.keyed, func() { b.say(Indexing) })
+		err = s.index(ctx, b.to, b.in, b.keyed, func() { b.say(Indexing) })
 	}
 	b.to.forget()
 	if err == nil {
-		err = s.database.finish(ctx, b.to, at)
+		err = b.in.finish(ctx, b.to, at)
 	}
-	if err != nil {
-		rest := context.WithoutCancel(ctx)
-		return nil, at, errors.Join(err, s.database.release(b.to.db), s.database.drop(rest, b.to.number))
+	if err = errors.Join(err, b.in.leave()); err != nil {
+		return nil, at, errors.Join(err, s.database.drop(context.WithoutCancel(ctx), b.to.number))
 	}
 	g, err := s.generation(ctx, at)
 	return g, at, err
@@ -234,29 +235,17 @@ func (b *building) spill(ctx context.Context) error {
 		return nil
 	}
 	for _, t := range b.store.tables {
-		if _, err := b.to.db.ExecContext(ctx, b.to.sql(t.createKey())); err != nil {
+		if err := b.in.exec(ctx, b.to.sql(t.createKey())); err != nil {
 			return fmt.Errorf("index %s: %w", t.name, err)
 		}
 	}
 	b.keyed = true
-	return b.to.prepare(ctx, b.store.tables)
+	return nil
 }
 
 // reload reads back rows that were spilled.
 func (b *building) reload(ctx context.Context, t table, keys []string, found func(string, any)) error {
-	return b.within(ctx, func(tx *sql.Tx) error { return b.to.load(ctx, tx, t, keys, found) })
-}
-
-func (b *building) within(ctx context.Context, do func(*sql.Tx) error) error {
-	tx, err := b.to.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }()
-	if err := do(tx); err != nil {
-		return err
-	}
-	return tx.Commit()
+	return b.in.fetch(ctx, b.to, t, keys, found)
 }
 
 // send lets the rows of some tables out of memory: new ones to be loaded,
@@ -279,6 +268,8 @@ func (b *building) send(ctx context.Context, which func(table) bool) error {
 	return errors.Join(errs...)
 }
 
+// sendTable sends a table's rows in the order they were made in: that is the
+// order of most of its indexes, and of most questions.
 func (b *building) sendTable(ctx context.Context, t table, rows map[string]row) error {
 	var fresh, changed [][]any
 	var gone []any
@@ -294,17 +285,25 @@ func (b *building) sendTable(ctx context.Context, t table, rows map[string]row) 
 		fresh = nil
 		return nil
 	}
+	type keyed struct {
+		key string
+		row
+	}
+	leaving := make([]keyed, 0, len(rows))
 	for k, r := range rows {
-		if !r.dirty {
-			continue
+		if r.dirty {
+			leaving = append(leaving, keyed{k, r})
 		}
+	}
+	slices.SortFunc(leaving, func(a, b keyed) int { return cmp.Or(cmp.Compare(a.born, b.born), cmp.Compare(a.key, b.key)) })
+	for _, r := range leaving {
 		if r.value == nil {
 			if r.stored {
-				gone = append(gone, storable(k))
+				gone = append(gone, storable(r.key))
 			}
 			continue
 		}
-		line, err := t.line(k, r.value)
+		line, err := t.line(r.key, r.value)
 		if err != nil {
 			return err
 		}
@@ -320,9 +319,7 @@ func (b *building) sendTable(ctx context.Context, t table, rows map[string]row) 
 	if err := out(0); err != nil || len(changed)+len(gone) == 0 {
 		return err
 	}
-	return b.within(ctx, func(tx *sql.Tx) error {
-		return errors.Join(b.to.save(ctx, tx, t, changed), b.to.remove(ctx, tx, t, gone))
-	})
+	return b.in.change(ctx, b.to, t, changed, gone)
 }
 
 // loadAll loads what is sent until there is no more.
@@ -332,7 +329,7 @@ func (b *building) loadAll(ctx context.Context) error {
 			close(batch.loaded)
 			continue
 		}
-		if err := b.store.database.load(ctx, b.to, batch.table, batch.lines); err != nil {
+		if err := b.in.load(ctx, b.to, batch.table, batch.lines); err != nil {
 			return fmt.Errorf("load %s: %w", batch.table.name, err)
 		}
 	}

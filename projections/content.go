@@ -109,6 +109,7 @@ type versionRow struct {
 	Address string
 	Content content
 	Body    string `json:"-"`
+	Made    Moment
 	Author  author
 }
 
@@ -130,7 +131,7 @@ func authorOf(f Fact) author {
 
 // versions is every version of every item.
 var versions = Projection[versionRow]{
-	Name: "versions", Version: 1, Once: true,
+	Name: "versions", Version: 2, Once: true,
 	Keys: func(f Fact) []string {
 		if _, _, ok := contentOf(f.After); !ok {
 			return nil
@@ -138,7 +139,7 @@ var versions = Projection[versionRow]{
 		return []string{versionKey(f.Stream.Workspace, f.Stream.ID, f.Version)}
 	},
 	Fold: func(_ string, r versionRow, f Fact) (versionRow, bool) {
-		r.Kind, r.ID, r.Version, r.Author = f.Stream.Category, f.Stream.ID, f.Version, authorOf(f)
+		r.Kind, r.ID, r.Version, r.Made, r.Author = f.Stream.Category, f.Stream.ID, f.Version, momentOf(f), authorOf(f)
 		r.Content, r.Body, _ = contentOf(f.After)
 		r.Site, r.Exists, r.Address = placeOf(f.Stream.ID, f.After)
 		return r, true
@@ -149,6 +150,8 @@ var versions = Projection[versionRow]{
 		text("kind", func(r versionRow) string { return r.Kind }),
 		text("collection", func(r versionRow) string { return r.Content.collection() }),
 		text("dated", func(r versionRow) string { return r.Content.date() }),
+		number("position", func(r versionRow) domain.Position { return r.Made.Position }),
+		number("at", func(r versionRow) int64 { return r.Made.Time.UnixMicro() }),
 	},
 	Aside:   func(r *versionRow) *string { return &r.Body },
 	Indexes: []string{"workspace, item, version, kind, collection, dated"}, // all that a listing looks at
@@ -167,11 +170,12 @@ type pointerRow struct {
 	Item    string
 	Version domain.Version // 0: taken off
 	Address string
+	Made    Moment
 }
 
 // pointers is what each publish moved.
 var pointers = Projection[pointerRow]{
-	Name: "pointers", Version: 1, Once: true,
+	Name: "pointers", Version: 2, Once: true,
 	Keys: func(f Fact) []string {
 		var keys []string
 		for _, id := range moved(f) {
@@ -182,7 +186,7 @@ var pointers = Projection[pointerRow]{
 	Fold: func(k string, r pointerRow, f Fact) (pointerRow, bool) {
 		r.Item = strings.TrimPrefix(k, key(f.Stream.Workspace, pointerPrefix(f)))
 		at := f.After.(live.Live).Items[r.Item]
-		r.Site, r.Publish, r.Version, r.Address = f.Stream.ID, f.Version, at.Version, at.Address
+		r.Site, r.Publish, r.Version, r.Address, r.Made = f.Stream.ID, f.Version, at.Version, at.Address, momentOf(f)
 		return r, true
 	},
 	Columns: []Column[pointerRow]{
@@ -191,6 +195,8 @@ var pointers = Projection[pointerRow]{
 		text("item", func(r pointerRow) string { return r.Item }),
 		number("version", func(r pointerRow) domain.Version { return r.Version }),
 		text("address", func(r pointerRow) string { return r.Address }),
+		number("position", func(r pointerRow) domain.Position { return r.Made.Position }),
+		number("at", func(r pointerRow) int64 { return r.Made.Time.UnixMicro() }),
 	},
 	Indexes: []string{"workspace, site, item, publish, version, address", "workspace, site, address, publish"},
 }
@@ -202,12 +208,13 @@ type publishRow struct {
 	Site    string
 	Publish domain.Version
 	Moved   int
+	Made    Moment
 	Author  author
 }
 
 // publishes is every publish of every site.
 var publishes = Projection[publishRow]{
-	Name: "publishes", Version: 1, Once: true,
+	Name: "publishes", Version: 2, Once: true,
 	Keys: func(f Fact) []string {
 		if _, ok := f.After.(live.Live); !ok {
 			return nil
@@ -215,12 +222,14 @@ var publishes = Projection[publishRow]{
 		return []string{key(f.Stream.Workspace, fmt.Sprintf("%s/p%d", f.Stream.ID, f.Version))}
 	},
 	Fold: func(_ string, _ publishRow, f Fact) (publishRow, bool) {
-		return publishRow{f.Stream.ID, f.Version, len(moved(f)), authorOf(f)}, true
+		return publishRow{f.Stream.ID, f.Version, len(moved(f)), momentOf(f), authorOf(f)}, true
 	},
 	Columns: []Column[publishRow]{
 		text("site", func(r publishRow) string { return r.Site }),
 		number("publish", func(r publishRow) domain.Version { return r.Publish }),
 		text("action", func(r publishRow) domain.ID { return r.Author.ID }),
+		number("position", func(r publishRow) domain.Position { return r.Made.Position }),
+		number("at", func(r publishRow) int64 { return r.Made.Time.UnixMicro() }),
 	},
 	Indexes: []string{"workspace, site, publish", "workspace, site, action, publish"},
 }

@@ -19,14 +19,9 @@ type database interface {
 	list(ctx context.Context) ([]checkpoint, error)
 	// open reaches a generation that is there.
 	open(ctx context.Context, number int64) (db, reads *sql.DB, err error)
-	// begin makes the home of a new generation, and a way to write there that
-	// nothing but load and finish use. What was begun is no generation yet.
-	begin(ctx context.Context, number int64) (db *sql.DB, err error)
-	// load writes lines of a table into what was begun.
-	load(ctx context.Context, g *generation, t table, lines [][]any) error
-	// finish makes what was begun a generation, with its checkpoint: safe on
-	// the disk, and there to be opened.
-	finish(ctx context.Context, g *generation, at checkpoint) error
+	// begin makes the home of a new generation. What was begun is no generation
+	// yet.
+	begin(ctx context.Context, number int64) (nest, error)
 	// drop removes a generation, or what was begun, whatever is there of it.
 	drop(ctx context.Context, number int64) error
 	// abandoned removes what was begun and never finished. Only who has the
@@ -36,16 +31,35 @@ type database interface {
 	// lapses with the process. When another has it the error is errClaimed,
 	// unless the claim is to be waited for.
 	claim(ctx context.Context, wait bool) (release func(), err error)
-	// release lets go of what open or begin gave.
+	// release lets go of what open gave.
 	release(db *sql.DB) error
 	close() error
 
 	// patient is a context for what is soon done: where calling a statement
 	// off costs more than most statements, it cannot be.
 	patient(ctx context.Context) context.Context
-	textType() string           // a text, compared byte by byte
-	locked() (try, wait string) // the ends of a query that locks its row: only if it is free, or after whoever has it
-	snapshot() *sql.TxOptions   // of a transaction that sees one moment
+	spelled(statement string) string // one whose values stand in the order of their numbers, as is fastest to bind
+	textType() string                // a text, compared byte by byte
+	locked() (try, wait string)      // the ends of a query that locks its row: only if it is free, or after whoever has it
+	snapshot() *sql.TxOptions        // of a transaction that sees one moment
+}
+
+// nest is where a new generation is made, by one process. It can be used by
+// several goroutines.
+type nest interface {
+	// exec runs a statement that makes something.
+	exec(ctx context.Context, text string) error
+	// load writes rows that are not there yet.
+	load(ctx context.Context, g *generation, t table, lines [][]any) error
+	// fetch reads rows that are there, once their keys have an index.
+	fetch(ctx context.Context, g *generation, t table, keys []string, found func(key string, value any)) error
+	// change writes rows over those that are there, and takes others away.
+	change(ctx context.Context, g *generation, t table, lines [][]any, gone []any) error
+	// finish makes it a generation, with its checkpoint: safe on the disk, and
+	// there to be opened.
+	finish(ctx context.Context, g *generation, at checkpoint) error
+	// leave lets go of it, finished or not.
+	leave() error
 }
 
 // errClaimed says that somebody else rebuilds.

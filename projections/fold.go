@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,9 +32,15 @@ type shard []map[string]row
 
 // row is a row in memory.
 type row struct {
-	value  any  // nil: there is no such row
-	dirty  bool // the database does not have it like this
-	stored bool // the database has a row of this key
+	value  any             // nil: there is no such row
+	dirty  bool            // the database does not have it like this
+	stored bool            // the database has a row of this key
+	born   domain.Position // of the fact that made it, as far as this memory reaches back
+}
+
+// with is the row after a fact at a position.
+func (r row) with(value any, dirty bool, at domain.Position) row {
+	return row{value, dirty, r.stored, cmp.Or(r.born, at)}
 }
 
 // loading brings rows that are in the database. One that is not there is not
@@ -188,7 +195,7 @@ func (f *folder) factOf(rows shard, t *telling) (Fact, error) {
 			return Fact{}, err
 		}
 	}
-	rows[0][t.stream] = row{standing{r.Version, fact.After}, !versioned(r.Stream.Category), before.stored}
+	rows[0][t.stream] = before.with(standing{r.Version, fact.After}, !versioned(r.Stream.Category), r.Position)
 	return fact, nil
 }
 
@@ -201,9 +208,9 @@ func (f *folder) fold(rows shard, home int, t telling) error {
 		before := rows[at.table][at.key]
 		after, err := guard(t.record, func() row {
 			if v, keep := f.tables[at.table].fold(at.key, before.value, t.fact); keep {
-				return row{v, true, before.stored}
+				return before.with(v, true, t.record.Position)
 			}
-			return row{nil, before.value != nil || before.dirty, before.stored}
+			return before.with(nil, before.value != nil || before.dirty, t.record.Position)
 		})
 		if err != nil && f.skipped[t.record.ID] {
 			continue

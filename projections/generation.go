@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -93,12 +94,18 @@ func checkpoints(ctx context.Context, q queryer, more string, args ...any) ([]ch
 	return list, rows.Err()
 }
 
+const putCheckpoint = `INSERT INTO checkpoint (` + checkpointColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+	ON CONFLICT (generation) DO UPDATE SET position = EXCLUDED.position, before = EXCLUDED.before, event = EXCLUDED.event,
+		at = EXCLUDED.at, events = EXCLUDED.events, swapped = EXCLUDED.swapped, moved = EXCLUDED.moved`
+
+// values are a checkpoint in the order of its columns.
+func (c checkpoint) values() []any {
+	return []any{c.generation, c.fingerprint, int64(c.position), int64(c.before), string(c.event), c.at, c.events, c.swapped, c.moved}
+}
+
 // put writes a checkpoint.
 func (c checkpoint) put(ctx context.Context, q queryer) error {
-	_, err := q.ExecContext(ctx, `INSERT INTO checkpoint (`+checkpointColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-		ON CONFLICT (generation) DO UPDATE SET position = EXCLUDED.position, before = EXCLUDED.before, event = EXCLUDED.event,
-			at = EXCLUDED.at, events = EXCLUDED.events, swapped = EXCLUDED.swapped, moved = EXCLUDED.moved`,
-		c.generation, c.fingerprint, int64(c.position), int64(c.before), string(c.event), c.at, c.events, c.swapped, c.moved)
+	_, err := q.ExecContext(ctx, putCheckpoint, c.values()...)
 	return err
 }
 
@@ -137,7 +144,7 @@ func (g *generation) ask(ctx context.Context, text string) (*sql.Stmt, error) {
 }
 
 // prepare makes it ready to be written to.
-func (g *generation) prepare(ctx context.Context, all []table) error {
+func (g *generation) prepare(ctx context.Context, all []table, spelled func(string) string) error {
 	if g.statements != nil {
 		return nil
 	}
@@ -149,7 +156,7 @@ func (g *generation) prepare(ctx context.Context, all []table) error {
 				into *[len(portions)]*sql.Stmt
 				text string
 			}{{&st.load, t.selectKeys(n)}, {&st.save, t.upsert(n)}, {&st.drop, t.deleteKeys(n)}} {
-				stmt, err := g.db.PrepareContext(ctx, g.sql(p.text))
+				stmt, err := g.db.PrepareContext(ctx, g.sql(spelled(p.text)))
 				if err != nil {
 					return fmt.Errorf("prepare %s: %w", t.name, err)
 				}
@@ -203,8 +210,12 @@ func (t table) createKey() string {
 
 func (t table) createIndexes() []string {
 	var list []string
-	for i, on := range t.indexes {
-		list = append(list, fmt.Sprintf(`CREATE INDEX {%s}_by_%d ON {%s} (%s)`, t.name, i+1, t.name, on))
+	for i, index := range t.indexes {
+		on, some, _ := strings.Cut(index, " WHERE ")
+		if some != "" {
+			some = " WHERE " + some
+		}
+		list = append(list, fmt.Sprintf(`CREATE INDEX {%s}_by_%d ON {%s} (%s)%s`, t.name, i+1, t.name, on, some))
 	}
 	return list
 }
@@ -298,6 +309,12 @@ func marks(groups, each int) string {
 	}
 	return b.String() + ")"
 }
+
+// positional marks the values of a statement by their place alone. To SQLite
+// $1 is a name, and each name of a statement is looked for when it is bound.
+func positional(text string) string { return numbered.ReplaceAllString(text, "?") }
+
+var numbered = regexp.MustCompile(`\$[0-9]+`)
 
 func (t table) insert(lines int) string {
 	fields := t.fields()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -75,12 +76,24 @@ func (s schema) list(ctx context.Context) ([]checkpoint, error) {
 func (s schema) open(context.Context, int64) (db, reads *sql.DB, err error) { return s.db, s.db, nil }
 
 // begin takes the number: its row is there before its tables are.
-func (s schema) begin(ctx context.Context, number int64) (*sql.DB, error) {
-	return s.db, checkpoint{generation: number}.put(ctx, s.db)
+func (s schema) begin(ctx context.Context, number int64) (nest, error) {
+	return &schemaNest{schema: s}, checkpoint{generation: number}.put(ctx, s.db)
+}
+
+// schemaNest is a generation being made beside the others. Its tables have
+// numbers of their own, and are no generation before their checkpoint says so.
+type schemaNest struct {
+	schema
+	ready sync.Once // to write over rows
+}
+
+func (s *schemaNest) exec(ctx context.Context, text string) error {
+	_, err := s.db.ExecContext(ctx, text)
+	return err
 }
 
 // load copies lines in.
-func (s schema) load(ctx context.Context, g *generation, t table, lines [][]any) error {
+func (s *schemaNest) load(ctx context.Context, g *generation, t table, lines [][]any) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
@@ -92,7 +105,38 @@ func (s schema) load(ctx context.Context, g *generation, t table, lines [][]any)
 	})
 }
 
-func (s schema) finish(ctx context.Context, g *generation, at checkpoint) error {
+func (s *schemaNest) fetch(ctx context.Context, g *generation, t table, keys []string, found func(string, any)) error {
+	return s.within(ctx, g, func(tx *sql.Tx) error { return g.load(ctx, tx, t, keys, found) })
+}
+
+func (s *schemaNest) change(ctx context.Context, g *generation, t table, lines [][]any, gone []any) error {
+	return s.within(ctx, g, func(tx *sql.Tx) error {
+		return errors.Join(g.save(ctx, tx, t, lines), g.remove(ctx, tx, t, gone))
+	})
+}
+
+func (s *schemaNest) within(ctx context.Context, g *generation, do func(*sql.Tx) error) (err error) {
+	s.ready.Do(func() {
+		g.db = s.db
+		err = g.prepare(ctx, g.tables, s.spelled)
+	})
+	if err != nil {
+		return err
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := do(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func (s *schemaNest) leave() error { return nil } // the connections are everybody's
+
+func (s *schemaNest) finish(ctx context.Context, g *generation, at checkpoint) error {
 	for _, t := range g.tables {
 		if _, err := s.db.ExecContext(ctx, `ANALYZE `+tableName(t.name, g.number)); err != nil {
 			return err
@@ -170,8 +214,9 @@ func (s schema) close() error        { return s.db.Close() }
 
 func (schema) patient(ctx context.Context) context.Context { return ctx }
 
-func (schema) textType() string         { return `TEXT COLLATE "C"` }
-func (schema) locked() (string, string) { return " FOR UPDATE SKIP LOCKED", " FOR SHARE" }
+func (schema) spelled(text string) string { return text }
+func (schema) textType() string           { return `TEXT COLLATE "C"` }
+func (schema) locked() (string, string)   { return " FOR UPDATE SKIP LOCKED", " FOR SHARE" }
 func (schema) snapshot() *sql.TxOptions {
 	return &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 }

@@ -35,7 +35,7 @@ type Projection[R any] struct {
 	Fold func(key string, row R, f Fact) (R, bool) // what it does to one; false: there is no such row (any more)
 
 	Columns []Column[R]      // what queries filter and sort by; the workspace is always one
-	Indexes []string         // lists of columns
+	Indexes []string         // lists of columns; behind WHERE which rows are in it, when not all are
 	Aside   func(*R) *string // a long text kept beside the document, which lists leave on disk; nil: none
 }
 
@@ -116,7 +116,7 @@ func (p Projection[R]) table() table {
 func tables() []table {
 	return []table{
 		items.table(), versions.table(), pointers.table(), publishes.table(),
-		audit.table(), inbox.table(), decisions.table(),
+		audit.table(), inbox.table(), decisions.table(), touched.table(), containments.table(),
 		agents.table(), people.table(), settings.table(),
 	}
 }

@@ -42,12 +42,9 @@ func source(path, settings string) string {
 	return "file:" + url.PathEscape(path) + "?_pragma=busy_timeout(5000)&" + settings
 }
 
-// Settings of a file: one that is whole loses nothing that was committed when
-// a process dies; one that is being made is thrown away then.
-const (
-	asWhole  = "mode=rw&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&"
-	asMaking = "_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)&_pragma=cache_size(-65536)&_txlock=immediate"
-)
+// asWhole are the settings of a generation: it loses nothing that was
+// committed when a process dies.
+const asWhole = "mode=rw&_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&"
 
 func pool(path, settings string, connections int) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", source(path, settings))
@@ -130,21 +127,6 @@ func (f files) open(ctx context.Context, number int64) (db, reads *sql.DB, err e
 	return db, reads, nil
 }
 
-func (f files) begin(ctx context.Context, number int64) (*sql.DB, error) {
-	path := f.path(number, making)
-	if err := private(path); err != nil {
-		return nil, err
-	}
-	db, err := pool(path, asMaking, 1)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := db.ExecContext(ctx, checkpointTable); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
-}
-
 // private makes a file for its owner's eyes only, unless it is there.
 func private(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -152,51 +134,6 @@ func private(path string) error {
 		return err
 	}
 	return f.Close()
-}
-
-// load writes many lines with one statement: what a line costs is mostly the
-// way to it.
-func (f files) load(ctx context.Context, g *generation, t table, lines [][]any) error {
-	tx, err := g.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }()
-	for _, n := range []int{50, 1} {
-		stmt, err := tx.PrepareContext(ctx, g.sql(t.insert(n)))
-		if err != nil {
-			return err
-		}
-		var args []any
-		for ; len(lines) >= n; lines = lines[n:] {
-			args = args[:0]
-			for _, line := range lines[:n] {
-				args = append(args, line...)
-			}
-			if _, err := stmt.ExecContext(ctx, args...); err != nil {
-				return err
-			}
-		}
-	}
-	return tx.Commit()
-}
-
-func (f files) finish(ctx context.Context, g *generation, at checkpoint) error {
-	if err := at.put(ctx, g.db); err != nil {
-		return err
-	}
-	if err := g.db.Close(); err != nil {
-		return err
-	}
-	path := f.path(g.number, making)
-	made, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(made.Sync(), made.Close()); err != nil {
-		return err
-	}
-	return os.Rename(path, f.path(g.number, whole))
 }
 
 func (f files) drop(_ context.Context, number int64) error {
@@ -251,6 +188,7 @@ func (files) close() error             { return nil }
 // patient spares every statement the goroutine that watches over it.
 func (files) patient(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
 
-func (files) textType() string         { return "TEXT" }
-func (files) locked() (string, string) { return "", "" } // the transaction itself is the lock
-func (files) snapshot() *sql.TxOptions { return nil }
+func (files) spelled(text string) string { return positional(text) }
+func (files) textType() string           { return "TEXT" }
+func (files) locked() (string, string)   { return "", "" } // the transaction itself is the lock
+func (files) snapshot() *sql.TxOptions   { return nil }

@@ -139,15 +139,15 @@ func (s *Store) anew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g, err := s.begin(ctx, list)
-	if err == nil {
-		err = s.index(ctx, g, false, func() {})
-	}
+	g, in, err := s.begin(ctx, list)
 	if err != nil {
 		return err
 	}
 	now := checkpoint{generation: g.number, fingerprint: s.fingerprint, swapped: lastSwap(list) + 1, moved: s.clock().UnixNano()}
-	if err := s.database.finish(ctx, g, now); err != nil {
+	if err = s.index(ctx, g, in, false, func() {}); err == nil {
+		err = in.finish(ctx, g, now)
+	}
+	if err = errors.Join(err, in.leave()); err != nil {
 		return err
 	}
 	return s.use(ctx, now)
@@ -245,7 +245,7 @@ func (s *Store) generation(ctx context.Context, c checkpoint) (*generation, erro
 	if g.fingerprint != s.fingerprint {
 		return g, nil // another version's: only read
 	}
-	return g, g.prepare(ctx, s.tables)
+	return g, g.prepare(ctx, s.tables, s.database.spelled)
 }
 
 // use lets questions be asked of a generation from now on.

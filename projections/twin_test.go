@@ -106,10 +106,26 @@ func asks(s *projections.Store) map[string]func(t *testing.T, ws string) (any, e
 			l, _, err := s.Audit(t.Context(), ws, projections.AuditArgs{Agent: "agent_1"})
 			return l, err
 		},
+		"EachAudit": func(t *testing.T, ws string) (any, error) {
+			var l []projections.Entry
+			err := s.EachAudit(t.Context(), ws, projections.AuditArgs{Agent: "agent_1", Outcome: "done"}, s.Status().Position, func(e projections.Entry) error {
+				l = append(l, e)
+				return nil
+			})
+			return l, err
+		},
 		"Entry": func(t *testing.T, ws string) (any, error) { return s.Entry(t.Context(), ws, "act_edit") },
 		"Live": func(t *testing.T, ws string) (any, error) {
 			m, err := s.Addresses(t.Context(), view(t, ws, live))
 			return ws + strings.Join(slices.Sorted(maps.Keys(m)), ""), err
+		},
+		"History": func(t *testing.T, ws string) (any, error) {
+			l, _, err := s.History(t.Context(), ws, "art_1", action.Page{})
+			return fmt.Sprint(ws, len(l), string(l[len(l)-2].Sealed.Box)), err
+		},
+		"AsOf": func(t *testing.T, ws string) (any, error) {
+			l, _, err := s.AsOf(projections.Moment{Position: s.Status().Position}).Articles(t.Context(), ws, article.ListArgs{Site: "main", Query: "spring"})
+			return l, err
 		},
 		"Trace": func(t *testing.T, ws string) (any, error) { return s.Trace(t.Context(), ws, "act_edit", 0) },
 		"Usage": func(t *testing.T, ws string) (any, error) {

@@ -13,28 +13,50 @@ import (
 
 // auditCmd says who did what, for whom, under which rule.
 type auditCmd struct {
+	List   auditListCmd `cmd:"" default:"withargs" help:"List it, newest first."`
+	Export exportCmd    `cmd:"" help:"Take it away, oldest first: as CSV, JSON lines, CloudEvents or OCSF. That it was taken is recorded."`
+}
+
+// auditListCmd lists a page of the audit.
+type auditListCmd struct {
 	auditQuery
 	JSONL bool `help:"One JSON value a line." name:"jsonl"`
 	stores
 }
 
-// auditQuery is what to list, newest first.
-type auditQuery struct {
+// auditFilter narrows the audit.
+type auditFilter struct {
 	Workspace string    `help:"The workspace." default:"home" json:"workspace"`
 	Agent     string    `help:"By this agent (its id)." json:"agent,omitempty"`
 	Person    string    `help:"By this person and their agents (their id)." json:"person,omitempty"`
+	Key       string    `help:"Through this key (its id)." json:"key,omitempty"`
+	Session   string    `help:"Through this signed-in session (its id)." json:"session,omitempty"`
 	Action    string    `help:"Only this action, such as article.update." json:"action,omitempty"`
 	Target    string    `help:"Only about this thing (its id)." json:"target,omitempty"`
 	Outcome   string    `help:"done, waiting, refused, idle or read." enum:",done,waiting,refused,idle,read" default:"" json:"outcome,omitempty"`
 	Cause     string    `help:"Only what waited for this cause." json:"cause,omitempty"`
+	Skill     string    `help:"Only what was asked under this skill." json:"skill,omitempty"`
+	Proposal  string    `help:"Only what became this proposal, decided it, or carried it out (its id)." json:"proposal,omitempty"`
 	Since     time.Time `help:"From then on (RFC 3339)." json:"since,omitzero"`
 	Until     time.Time `help:"Before then (RFC 3339)." json:"until,omitzero"`
-	Cursor    string    `help:"Where the page before ended." json:"cursor,omitempty"`
-	Limit     int       `help:"How many, 100 at most." default:"50" json:"limit,omitempty"`
+}
+
+func (f auditFilter) filter() httpapi.AuditFilter {
+	return httpapi.AuditFilter{
+		Agent: f.Agent, Person: f.Person, Key: f.Key, Session: f.Session, Action: f.Action, Target: f.Target, Outcome: f.Outcome,
+		Cause: f.Cause, Skill: f.Skill, Proposal: f.Proposal, Since: f.Since, Until: f.Until,
+	}
+}
+
+// auditQuery is what to list, newest first.
+type auditQuery struct {
+	auditFilter
+	Cursor string `help:"Where the page before ended." json:"cursor,omitempty"`
+	Limit  int    `help:"How many, 100 at most." default:"50" json:"limit,omitempty"`
 }
 
 // Run prints the list.
-func (c *auditCmd) Run(e *env) error {
+func (c *auditListCmd) Run(e *env) error {
 	at, err := enter(e.ctx, e.Data, c.stores, false)
 	if err != nil {
 		return err
@@ -127,17 +149,16 @@ func (h *house) Audit(ctx context.Context, q auditQuery) (json.RawMessage, error
 		return nil, err
 	}
 	r := h.reader()
-	page, err := r.Audit(ctx, q.Workspace, httpapi.AuditFilter{
-		Agent: q.Agent, Person: q.Person, Action: q.Action, Target: q.Target, Outcome: q.Outcome, Cause: q.Cause,
-		Since: q.Since, Until: q.Until, Cursor: q.Cursor, Limit: q.Limit,
-	})
+	f := q.filter()
+	f.Cursor, f.Limit = q.Cursor, q.Limit
+	page, err := r.Audit(ctx, q.Workspace, f)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
 	for i, row := range page.Items {
 		page.Items[i].Reason = r.words(ctx, q.Workspace, row.Sealed)
-		ids = append(ids, row.Principal.ID, row.Person, row.DecidedBy)
+		ids = append(ids, row.Mentions()...)
 	}
 	if page.Names, err = h.people.Names(ctx, q.Workspace, ids...); err != nil {
 		return nil, err
