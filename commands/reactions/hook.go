@@ -303,6 +303,11 @@ func (r *Runner) webhook(ctx context.Context, s domain.Stream) (webhook.Webhook,
 	if err != nil {
 		return webhook.Webhook{}, nil, err
 	}
+	return r.keyed(s, history)
+}
+
+// keyed is webhook for a history that was read.
+func (r *Runner) keyed(s domain.Stream, history []domain.Recorded) (webhook.Webhook, [][]byte, error) {
 	var rotated time.Time
 	events := make([]any, len(history))
 	for i, e := range history {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assent/domain"
+	"assent/domain/action"
 	"assent/domain/delivery"
 	"assent/domain/webhook"
 )
@@ -35,41 +36,55 @@ type Late struct {
 // mostLate is how many failed deliveries of one webhook are listed.
 const mostLate = 20
 
-// Webhooks lists a workspace's webhooks, oldest first, with what has not arrived.
-// It has seen everything that was in the log when it was asked.
-func (r *Runner) Webhooks(ctx context.Context, workspace string) ([]Webhook, error) {
+// Webhooks lists a page of a workspace's webhooks, oldest first, with what has
+// not arrived, and the cursor of the next page. It has seen everything that was
+// in the log when it was asked. A cursor that is not one of its own is refused as
+// invalid.
+func (r *Runner) Webhooks(ctx context.Context, workspace string, page action.Page) ([]Webhook, string, error) {
+	if page.Cursor != "" && domain.ID(page.Cursor).Kind() != webhook.Kind.Prefix {
+		return nil, "", domain.Refuse("invalid", "This cursor is not one that a list of webhooks gave. Leave it out to begin at the start.")
+	}
 	ids, late, err := r.gather(ctx, workspace)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	list := []Webhook{}
 	for _, id := range ids {
-		s := domain.Stream{Category: webhook.Kind.Category, Workspace: workspace, ID: id}
-		history, err := r.history(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		w, _, err := r.webhook(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		if !w.Exists {
+		if id <= page.Cursor {
 			continue
 		}
-		shown := Webhook{ID: id, Rev: domain.Version(len(history)), URL: w.URL, Events: slices.Clone(w.Events), Paused: w.Paused, Secret: w.Secret}
-		if shown.Events == nil {
-			shown.Events = []string{}
-		}
-		failing, err := r.Store.Failing(ctx, workspace, id, mostLate)
+		shown, there, err := r.shown(ctx, domain.Stream{Category: webhook.Kind.Category, Workspace: workspace, ID: id}, late)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		if shown.Failing, err = r.late(ctx, workspace, id, append(failing, late...)); err != nil {
-			return nil, err
+		if !there {
+			continue
+		}
+		if len(list) == page.Size() {
+			return list, list[len(list)-1].ID, nil
 		}
 		list = append(list, shown)
 	}
-	return list, nil
+	return list, "", nil
+}
+
+// shown is one webhook as it is listed, unless it is gone.
+func (r *Runner) shown(ctx context.Context, s domain.Stream, late []string) (Webhook, bool, error) {
+	history, err := r.history(ctx, s)
+	if err != nil {
+		return Webhook{}, false, err
+	}
+	w, _, err := r.keyed(s, history)
+	if err != nil || !w.Exists {
+		return Webhook{}, false, err
+	}
+	failing, err := r.Store.Failing(ctx, s.Workspace, s.ID, mostLate)
+	if err != nil {
+		return Webhook{}, false, err
+	}
+	shown := Webhook{ID: s.ID, Rev: domain.Version(len(history)), URL: w.URL, Events: append([]string{}, w.Events...), Paused: w.Paused, Secret: w.Secret}
+	shown.Failing, err = r.late(ctx, s.Workspace, s.ID, append(failing, late...))
+	return shown, err == nil, err
 }
 
 // late are those of some deliveries that are a webhook's and have not arrived.
