@@ -31,6 +31,10 @@ type Call struct {
 	Scopes []string
 	Site   string
 	Joined bool // through a server that owns the folder: at most what it allows
+
+	// Refusal is a no that its door gave already, to what cannot even be asked:
+	// it is recorded like any other, and nothing else happens.
+	Refusal *domain.Refusal
 }
 
 // How a call can end. Refused is a meant no; unknown is neither yes nor no:
@@ -46,15 +50,17 @@ const (
 
 // Outcome is the answer to a call, the same at every door.
 type Outcome struct {
-	Outcome  string          `json:"outcome"`
-	Action   domain.ID       `json:"action,omitempty"`
-	Position Position        `json:"position,omitempty"`
-	Target   *Target         `json:"target,omitempty"`
-	Changes  []domain.Line   `json:"changes,omitempty"`
-	Undo     *Undo           `json:"undo,omitempty"`
-	Verdict  *domain.Verdict `json:"verdict,omitempty"`
-	Proposal any             `json:"proposal,omitempty"` // a *Held when waiting; the proposal itself when it was read
-	Refusal  *domain.Refusal `json:"refusal,omitempty"`
+	Outcome   string          `json:"outcome"`
+	Action    domain.ID       `json:"action,omitempty"`
+	Position  Position        `json:"position,omitempty"`
+	Target    *Target         `json:"target,omitempty"`
+	Changes   []domain.Line   `json:"changes,omitempty"`
+	Undo      *Undo           `json:"undo,omitempty"`
+	Verdict   *domain.Verdict `json:"verdict,omitempty"`
+	Proposal  any             `json:"proposal,omitempty"` // a *Held when waiting; the proposal itself when it was read
+	Refusal   *domain.Refusal `json:"refusal,omitempty"`
+	Conflict  *Comparison     `json:"conflict,omitempty"`  // of an undo that later work stands in the way of
+	Contained *Contained      `json:"contained,omitempty"` // what became of doings taken back together
 	*Answer
 }
 

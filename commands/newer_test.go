@@ -32,7 +32,7 @@ func TestNothingIsDecidedOverWhatANewerVersionWrote(t *testing.T) {
 		return w.act(policy.Bypass, "article.update", args{"article": "$soil", "title": "New"})
 	}
 	undo := func(w *town, id domain.ID) commands.Outcome {
-		out, err := w.desk.Undo(w.t.Context(), ana, id, "")
+		out, err := w.desk.Undo(w.t.Context(), ana, id, commands.Taking{})
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func (r *Road) Tend(ctx context.Context, every time.Duration) error {
 // TendOnce does all that is due now.
 func (r *Road) TendOnce(ctx context.Context) error {
 	now := r.now(ctx)
-	failed := r.conduct.flush(ctx, now, false)
+	failed := errors.Join(r.conduct.flush(ctx, now, false), r.resume(ctx))
 	streams, err := r.Traces.Unfinished(ctx, now)
 	if err != nil {
 		return errors.Join(failed, err)

@@ -28,7 +28,8 @@ type Parts struct {
 	Pending  Pending
 	Traces   Traces
 	Answers  Answers
-	Skills   Skills // may be left out: then there are none
+	Skills   Skills  // may be left out: then there are none
+	Touched  Touched // may be left out: then nothing is taken back together
 	Clock    func() time.Time
 	// ProposalURL is where people decide on a proposal.
 	ProposalURL func(id string) string

@@ -128,7 +128,7 @@ func TestAReviewIsWhatHappenedAndStillStands(t *testing.T) {
 	if list, _ = w.simulated(review); len(list) != 3 || list[2].Action != edit.Action || list[2].Target.ID != w.named["$soil"] {
 		t.Fatalf("%+v", list)
 	}
-	if out, err := w.desk.Undo(t.Context(), ana, edit.Action, ""); err != nil || out.Outcome != commands.Done {
+	if out, err := w.desk.Undo(t.Context(), ana, edit.Action, commands.Taking{}); err != nil || out.Outcome != commands.Done {
 		t.Fatalf("%+v %v", out, err)
 	}
 	if list, _ = w.simulated(review); len(list) != 2 {

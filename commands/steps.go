@@ -104,6 +104,16 @@ func (t *trip) seat() error {
 	return nil
 }
 
+// admit ends a call that its door turned away, under the name it has here, if
+// it has one.
+func (t *trip) admit() error {
+	if t.call.Refusal == nil {
+		return nil
+	}
+	_ = t.find() // it goes nowhere either way
+	return t.call.Refusal
+}
+
 // find looks the action up. What is not in the registry does not exist.
 func (t *trip) find() error {
 	if !strings.Contains(t.call.Action, ".") { // asked for by its tool name
@@ -402,8 +412,8 @@ func (t *trip) ask() error {
 		Gate:         t.action.Gate,
 		Yes:          t.yes,
 	}
-	if t.call.Skill != "" {
-		t.question.Skill = &policy.Skill{} // none is installed yet, so none is known
+	if t.question.Skill, err = t.declared(); err != nil {
+		return err
 	}
 	if t.action.Class == action.Publish && policy.Effective(a.mode, t.question.Local) == policy.Auto {
 		check := policy.LowRisk(t.changes, here.Limit())

@@ -17,7 +17,7 @@ func TestAnUndoIsKilledOrMet(t *testing.T) {
 			removed := w.act(policy.Bypass, "article.remove", args{"article": "$soil"})
 			w.meet(at, func() error { return errKilled })
 			undo := func() commands.Outcome {
-				out, err := w.desk.Undo(t.Context(), ana, removed.Action, "")
+				out, err := w.desk.Undo(t.Context(), ana, removed.Action, commands.Taking{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -65,7 +65,7 @@ func TestAnUndoIsOvertakenInBetween(t *testing.T) {
 				w.elsewhere(func() commands.Outcome { return rival(w) })
 				return nil
 			})
-			out, err := w.desk.Undo(t.Context(), ana, moved.Action, "")
+			out, err := w.desk.Undo(t.Context(), ana, moved.Action, commands.Taking{})
 			if err != nil || out.Outcome != commands.Done {
 				t.Errorf("%s after %d: %+v, %v", name, at, out, err)
 			}

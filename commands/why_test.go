@@ -423,7 +423,7 @@ func TestWhyTellsWhatADecisionWasAbout(t *testing.T) {
 	}
 
 	// An undo was asked as well.
-	undone, err := w.desk.Undo(t.Context(), ana, carried, "")
+	undone, err := w.desk.Undo(t.Context(), ana, carried, commands.Taking{})
 	if err != nil || undone.Outcome != commands.Done {
 		t.Fatalf("%+v %v", undone, err)
 	}

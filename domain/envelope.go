@@ -25,9 +25,10 @@ type Envelope struct {
 	ConfirmedBy string `json:"confirmedBy,omitempty"` // the agent's own client said yes: weaker
 	Standing    string `json:"standing,omitempty"`    // a person's yes in advance that was used
 
-	Undoes      ID `json:"undoes,omitempty"` // the action this one takes back
-	Correlation ID `json:"correlation,omitempty"`
-	Causation   ID `json:"causation,omitempty"`
+	Undoes      ID      `json:"undoes,omitempty"` // the action this one takes back
+	Chose       *Choice `json:"chose,omitempty"`  // field by field, when it was taken back
+	Correlation ID      `json:"correlation,omitempty"`
+	Causation   ID      `json:"causation,omitempty"`
 
 	Outside bool    `json:"outside,omitempty"` // influenced by content from outside
 	Reason  *Sealed `json:"reason,omitempty"`  // the caller's own words

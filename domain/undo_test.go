@@ -153,7 +153,7 @@ func TestAConflictNamesTheFields(t *testing.T) {
 		article.Updated{Title: new("May menu"), Body: new("Beans.")},
 	}
 	_, err := domain.TakeBack[article.Article](events, 1)
-	want := "Title, body changed again since, so taking this back would lose later work. Change it by hand instead."
+	want := "Title, body changed again since, so taking this back would lose later work. Choose for each field what stays."
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -187,5 +187,116 @@ func TestWishingForNothingInAListSurvivesTheLog(t *testing.T) {
 	}
 	if tags := state.(article.Article).Tags; len(tags) > 0 {
 		t.Errorf("still tagged %v", tags)
+	}
+}
+
+// Nothing being put back over later work on purpose, a field that somebody else
+// wrote last stays as they wrote it, and so does one that was to be kept.
+func TestLaterWritesOfOthersSurviveAnyUndo(t *testing.T) {
+	fields := []string{"title", "body", "summary", "tags"}
+	rapid.Check(t, func(t *rapid.T) {
+		events := []article.Event{menu}
+		var places []int
+		last := map[string]bool{} // whether the group wrote a field last
+		for i := range rapid.IntRange(1, 12).Draw(t, "steps") {
+			w := wish(t)
+			w.Meta = nil
+			more, err := article.Update.Decide(domain.Fold(article.Article{}, events...), w, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			group := rapid.Bool().Draw(t, fmt.Sprintf("in the group %d", i))
+			for _, e := range more {
+				if group {
+					places = append(places, len(events))
+				}
+				for _, l := range domain.Diff(domain.Fold(article.Article{}, events...).Fields(), domain.Fold(article.Article{}, append(slices.Clone(events), e.(article.Event))...).Fields()) {
+					last[l.Field] = group
+				}
+				events = append(events, e.(article.Event))
+			}
+		}
+		keep := rapid.SliceOfDistinct(rapid.SampledFrom(fields), rapid.ID[string]).Draw(t, "keep")
+		way := domain.WayBack[article.Article](events, domain.Choice{Keep: keep}, places...)
+		after := slices.Clone(events)
+		for _, r := range way.Back {
+			after = append(after, respelt(t, r.Event).(article.Event))
+		}
+		was, is := valuesOf(events), valuesOf(after)
+		for _, f := range fields {
+			stays := !last[f] || slices.Contains(keep, f)
+			if stays && !reflect.DeepEqual(was[f], is[f]) {
+				t.Fatalf("%s was %v and is %v\nhistory %#v\ngroup %v, keep %v, back %#v", f, was[f], is[f], events, places, keep, way.Back)
+			}
+		}
+	})
+}
+
+func valuesOf(events []article.Event) map[string]any {
+	values := map[string]any{}
+	for _, f := range domain.Fold(article.Article{}, events...).Fields() {
+		text, _ := json.Marshal(f.Value) // plain values always can be
+		if s := string(text); s != "null" && s != "[]" {
+			values[f.Name] = s
+		}
+	}
+	return values
+}
+
+func TestAPersonChoosesFieldByField(t *testing.T) {
+	events := []article.Event{
+		menu,
+		article.Updated{Title: new("Spring menu"), Body: new("Peas."), Summary: new("Green.")},
+		article.Updated{Title: new("May menu"), Summary: new("Greener.")},
+	}
+	tests := map[string]struct {
+		choice domain.Choice
+		open   []string
+		after  [3]string // title, body, summary
+	}{
+		"nothing":             {domain.Choice{}, []string{"title", "summary"}, [3]string{"May menu", "Kale.", "Greener."}},
+		"one of two":          {domain.Choice{Keep: []string{"title"}}, []string{"summary"}, [3]string{"May menu", "Kale.", "Greener."}},
+		"one each way":        {domain.Choice{Keep: []string{"title"}, Take: []string{"summary"}}, nil, [3]string{"May menu", "Kale.", ""}},
+		"both back":           {domain.Choice{Take: []string{"title", "summary"}}, nil, [3]string{"Winter menu", "Kale.", ""}},
+		"nothing back at all": {domain.Choice{Keep: []string{"title", "summary", "body"}}, nil, [3]string{"May menu", "Peas.", "Greener."}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			way := domain.WayBack[article.Article](events, tt.choice, 1)
+			if diff := cmp.Diff(tt.open, way.Open); diff != "" {
+				t.Errorf("open (-want +got):\n%s", diff)
+			}
+			after := slices.Clone(events)
+			for _, r := range way.Back {
+				after = append(after, r.Event)
+			}
+			got := domain.Fold(article.Article{}, after...)
+			if diff := cmp.Diff(tt.after, [3]string{got.Title, got.Body, got.Summary}); diff != "" {
+				t.Errorf("after (-want +got):\n%s", diff)
+			}
+			want := []domain.Column{
+				{Field: "title", Before: "Winter menu", Set: "Spring menu", Now: "May menu"},
+				{Field: "summary", Set: "Green.", Now: "Greener."},
+				{Field: "body", Before: "Kale.", Set: "Peas.", Now: "Peas.", Clean: true},
+			}
+			if diff := cmp.Diff(want, way.Columns); diff != "" {
+				t.Errorf("columns (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What others built on something is never lost by taking its making back: they
+// are asked about all of it.
+func TestTheMakingGoesAsOneOrNotAtAll(t *testing.T) {
+	events := []article.Event{menu, article.Updated{Title: new("Spring menu")}}
+	for _, choice := range []domain.Choice{{}, {Keep: []string{"title"}}, {Keep: []string{"slug"}, Take: []string{"title"}}} {
+		if way := domain.WayBack[article.Article](events, choice, 0); way.Back != nil {
+			t.Errorf("%+v: %#v", choice, way.Back)
+		}
+	}
+	way := domain.WayBack[article.Article](events, domain.Choice{Take: []string{"title"}}, 0)
+	if after := domain.Fold(article.Article{}, append(events, way.Back[0].Event)...); after.Exists {
+		t.Error("it is still there")
 	}
 }

@@ -168,6 +168,7 @@ var notices = map[string]string{
 	"declined":   "Declined. The agent is told why.",
 	"published":  "Published.",
 	"undone":     "Taken back.",
+	"contained":  "Decided. What was clean is taken back, or is being so.",
 	"idle":       "Nothing to do: it was already so.",
 	"paused":     "All agents are paused. They can read; every change is refused.",
 	"resumed":    "Agents go on.",

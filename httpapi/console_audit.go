@@ -92,31 +92,3 @@ func (s *Server) actionPage(w http.ResponseWriter, r *http.Request, who caller) 
 	}
 	return s.view(w, r, who, "audit", v.Action, "action.html", v)
 }
-
-func (s *Server) undoPage(w http.ResponseWriter, r *http.Request, who caller) error {
-	v, err := s.oneAction(r, who)
-	if err != nil {
-		return err
-	}
-	return s.view(w, r, who, "audit", "Take back?", "undo.html", v)
-}
-
-func (s *Server) undoForm(w http.ResponseWriter, r *http.Request, who caller) error {
-	in, err := form(w, r)
-	if err != nil {
-		return err
-	}
-	v, err := s.oneAction(r, who)
-	if err != nil {
-		return err
-	}
-	out, err := s.undo(r.Context(), who.person, v.ID, in.Get("reason"))
-	if err != nil {
-		f, broken := s.framed(r, who, "audit", "Take back?", v)
-		if broken != nil {
-			return broken
-		}
-		return s.again(w, r, err, "undo.html", f)
-	}
-	return see(w, r, "/audit/"+string(v.ID), "undone", out)
-}

@@ -52,12 +52,12 @@ func (s *Server) decline(ctx context.Context, by domain.Person, id, code, words 
 	return out, refused(out)
 }
 
-func (s *Server) undo(ctx context.Context, by domain.Person, id domain.ID, words string) (commands.Outcome, error) {
-	words, err := wordsOf(words)
-	if err != nil {
+func (s *Server) undo(ctx context.Context, by domain.Person, id domain.ID, wish commands.Taking) (commands.Outcome, error) {
+	var err error
+	if wish.Reason, err = wordsOf(wish.Reason); err != nil {
 		return commands.Outcome{}, err
 	}
-	out, err := s.desk.Undo(ctx, by, id, words)
+	out, err := s.desk.Undo(ctx, by, id, wish)
 	if err != nil {
 		return out, err
 	}
@@ -211,12 +211,19 @@ func (s *Server) postDecline(w http.ResponseWriter, r *http.Request, who caller)
 
 func (s *Server) postUndo(w http.ResponseWriter, r *http.Request, who caller) error {
 	in, err := read[struct {
-		Reason string `json:"reason"`
+		Reason    string   `json:"reason"`
+		Keep      []string `json:"keep"`
+		Take      []string `json:"take"`
+		Digest    string   `json:"digest"`
+		Late      bool     `json:"late"`
+		CommandID string   `json:"command_id"`
 	}](w, r)
 	if err != nil {
 		return err
 	}
-	out, err := s.undo(r.Context(), who.person, domain.ID(chi.URLParam(r, "action")), in.Reason)
+	out, err := s.undo(r.Context(), who.person, domain.ID(chi.URLParam(r, "action")), commands.Taking{
+		Choice: domain.Choice{Keep: in.Keep, Take: in.Take}, Digest: in.Digest, Late: in.Late, Reason: in.Reason, CommandID: in.CommandID,
+	})
 	if err != nil {
 		return err
 	}

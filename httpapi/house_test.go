@@ -3,7 +3,9 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"assent/domain/action"
 	"assent/domain/agent"
 	"assent/domain/catalogue"
+	"assent/domain/containment"
 	"assent/domain/person"
 	"assent/domain/policy"
 	"assent/domain/proposal"
@@ -35,6 +38,7 @@ type house struct {
 	moved     *commands.Moved // what the next approval finds changed
 	unknown   bool            // the next append's answer is lost
 	behind    int64
+	contained map[string]commands.Contained
 	mistaken  bool                  // its records are not what the rules say
 	via       map[string]domain.Via // through what a proposal was asked for
 }
@@ -295,25 +299,135 @@ func (h *house) Decline(_ context.Context, by domain.Person, id, code, words str
 }
 
 // Undo is the desk's.
-func (h *house) Undo(_ context.Context, by domain.Person, id domain.ID, _ string) (commands.Outcome, error) {
+func (h *house) Undo(_ context.Context, by domain.Person, id domain.ID, wish commands.Taking) (commands.Outcome, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	i, way, err := h.wayBack(by, id, wish.Choice)
+	if err != nil {
+		return refusalOf(err), nil
+	}
+	if no := way.Refusal(); no != nil {
+		out := refusalOf(no)
+		out.Conflict = &commands.Comparison{Digest: "of what is shown", Columns: way.Columns}
+		return out, nil
+	}
+	row := &h.rows[by.Workspace()][i]
+	s := h.stream(by.Workspace(), row.Target.Kind, row.Target.ID)
+	for _, r := range way.Back {
+		h.history[s] = append(h.history[s], r.Event)
+	}
+	h.position++
+	out := commands.Outcome{Outcome: commands.Done, Action: domain.NewAction(h.now), Position: commands.Position(h.position)}
+	row.Undone = out.Action
+	return out, nil
+}
+
+// Undoable is the desk's.
+func (h *house) Undoable(_ context.Context, by domain.Person, id domain.ID) (can commands.Undoable, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, way, err := h.wayBack(by, id, domain.Choice{})
+	if err == nil {
+		can.Comparison = commands.Comparison{Digest: "of what is shown", Columns: way.Columns}
+		err = way.Refusal()
+	}
+	no, meant := errors.AsType[*domain.Refusal](err)
+	if meant && no.Code != "not-found" {
+		can.Refusal, err = no, nil
+	}
+	can.Can = err == nil && can.Refusal == nil
+	return can, err
+}
+
+// doings are the rows that an agent's scope covers, newest first.
+func (h *house) doings(by domain.Person, wish commands.Containing) (rows []AuditRow) {
+	for _, row := range slices.Backward(h.rows[by.Workspace()]) {
+		if wish.Agent != "" && row.Principal.ID == wish.Agent && row.Outcome == commands.Done && row.Undone == "" && !row.At.Before(wish.Since) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// Plan is the desk's.
+func (h *house) Plan(_ context.Context, by domain.Person, wish commands.Containing, each func(commands.PlanLine) error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := wish.Check(h.now); err != nil {
+		return err
+	}
+	for _, row := range h.doings(by, wish) {
+		line := commands.PlanLine{Kind: row.Target.Kind, ID: row.Target.ID, Actions: 1, Newest: row.ID, Mark: containment.Clean}
+		if _, way, err := h.wayBack(by, row.ID, domain.Choice{}); err != nil || way.Refusal() != nil {
+			line.Mark, line.Code, line.Reason, line.Fields = containment.Conflicting, "undo-conflict", "Somebody worked on it.", way.Open
+		}
+		if err := each(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Contain is the desk's.
+func (h *house) Contain(ctx context.Context, by domain.Person, wish commands.Containing) (commands.Outcome, error) {
+	h.mu.Lock()
+	if err := wish.Check(h.now); err != nil {
+		h.mu.Unlock()
+		return refusalOf(err), nil
+	}
+	if wish.Proposal != "" && !slices.ContainsFunc(h.proposals[by.Workspace()], func(p Proposal) bool { return p.ID == wish.Proposal }) {
+		h.mu.Unlock()
+		return refusal("not-found", "There is no such proposal."), nil
+	}
+	got := commands.Contained{ID: string(domain.NewID("ctn", h.now)), State: "settled", By: by.ID(), At: h.now, Scope: wish.Scope}
+	rows := h.doings(by, wish)
+	h.mu.Unlock()
+	for _, row := range rows {
+		out, err := h.Undo(ctx, by, row.ID, commands.Taking{})
+		if err != nil {
+			return out, err
+		}
+		if out.Refusal == nil {
+			got.Taken++
+			continue
+		}
+		got.Conflicting++
+		got.Left = append(got.Left, commands.PlanLine{Kind: row.Target.Kind, ID: row.Target.ID, Actions: 1, Newest: row.ID, Mark: containment.Conflicting, Code: out.Refusal.Code, Reason: out.Refusal.Reason})
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.contained == nil {
+		h.contained = map[string]commands.Contained{}
+	}
+	h.contained[got.ID] = got
+	return commands.Outcome{Outcome: commands.Done, Action: domain.NewAction(h.now), Target: &commands.Target{Kind: "containment", ID: got.ID, Version: 1}, Position: commands.Position(h.position), Contained: &got}, nil
+}
+
+// Contained is the desk's.
+func (h *house) Contained(_ context.Context, _ domain.Person, id string) (commands.Contained, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	got, known := h.contained[id]
+	if !known {
+		return got, domain.Refuse("not-found", "There is no such containment.")
+	}
+	return got, nil
+}
+
+// wayBack is how an action is taken back, and where its row is.
+func (h *house) wayBack(by domain.Person, id domain.ID, choice domain.Choice) (int, domain.Way[any], error) {
 	for i, row := range h.rows[by.Workspace()] {
 		if row.ID != id {
 			continue
 		}
-		s := h.stream(by.Workspace(), row.Target.Kind, row.Target.ID)
-		back, err := h.kinds[s.Category].TakeBack(h.history[s], int(row.Target.Version)-1)
-		if err != nil {
-			return refusalOf(err), nil
+		if row.Undone != "" {
+			return i, domain.Way[any]{}, domain.Refuse("already-decided", "This was already taken back.")
 		}
-		h.history[s] = append(h.history[s], back...)
-		h.position++
-		out := commands.Outcome{Outcome: commands.Done, Action: domain.NewAction(h.now), Position: commands.Position(h.position)}
-		h.rows[by.Workspace()][i].Undone = out.Action
-		return out, nil
+		s := h.stream(by.Workspace(), row.Target.Kind, row.Target.ID)
+		way, err := h.kinds[s.Category].WayBack(h.history[s], choice, int(row.Target.Version)-1)
+		return i, way, err
 	}
-	return refusal("not-found", "There is no such action."), nil
+	return 0, domain.Way[any]{}, domain.Refuse("not-found", "There is no such action.")
 }
 
 // Seat is the seater's: once.

@@ -120,9 +120,8 @@ func (s *Server) dress(ctx context.Context, workspace string, rows []AuditRow) (
 	}
 	ids := map[string]bool{}
 	for i, row := range rows {
-		ids[row.Principal.ID], ids[row.Person], ids[row.DecidedBy] = true, true, true
-		if row.Target != nil && (row.Target.Kind == "agent" || row.Target.Kind == "person") {
-			ids[row.Target.ID] = true
+		for _, id := range row.Mentions() {
+			ids[id] = true
 		}
 		rows[i].Undo = s.undoOf(row, time.Duration(settings.UndoHours)*time.Hour)
 		if rows[i].Reason, err = s.unsealed(ctx, workspace, row.Sealed); err != nil {
@@ -168,14 +167,6 @@ func (s *Server) getAction(w http.ResponseWriter, r *http.Request, who caller) e
 		AuditRow
 		Names map[string]string `json:"names,omitempty"`
 	}{row, names})
-}
-
-func (s *Server) getSites(w http.ResponseWriter, r *http.Request, who caller) error {
-	sites, err := s.queries.Sites(r.Context(), who.workspace)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, list[SiteRow]{sites})
 }
 
 func (s *Server) getPending(w http.ResponseWriter, r *http.Request, who caller) error {

@@ -21,7 +21,15 @@ type Road interface {
 type Desk interface {
 	Approve(ctx context.Context, by domain.Person, proposal, digest string) (commands.Outcome, error)
 	Decline(ctx context.Context, by domain.Person, proposal, code, words string) (commands.Outcome, error)
-	Undo(ctx context.Context, by domain.Person, action domain.ID, reason string) (commands.Outcome, error)
+	Undo(ctx context.Context, by domain.Person, action domain.ID, wish commands.Taking) (commands.Outcome, error)
+	// Undoable is what Undo would do, and writes nothing.
+	Undoable(ctx context.Context, by domain.Person, action domain.ID) (commands.Undoable, error)
+	// Plan tells what taking doings back together would come to, thing by thing.
+	Plan(ctx context.Context, by domain.Person, wish commands.Containing, each func(commands.PlanLine) error) error
+	// Contain takes doings back together, and goes on by itself.
+	Contain(ctx context.Context, by domain.Person, wish commands.Containing) (commands.Outcome, error)
+	// Contained is how far that has come.
+	Contained(ctx context.Context, by domain.Person, id string) (commands.Contained, error)
 }
 
 // Seater seats the first owner of a workspace, as the system itself. It is
@@ -110,6 +118,15 @@ type Queries interface {
 
 	Audit(ctx context.Context, workspace string, f AuditFilter) (AuditPage, error)
 	AuditOne(ctx context.Context, workspace string, action domain.ID) (AuditRow, error)
+	// Export records that a person takes the audit away in a form, and then calls
+	// each with every row that fits, oldest first, up to that record. When it
+	// cannot be recorded, no row is given.
+	Export(ctx context.Context, by domain.Person, f AuditFilter, form string, each func(AuditRow) error) error
+	// AsOf is a workspace as it was at a moment that was reached; of the zero
+	// Moment, as it is.
+	AsOf(ctx context.Context, workspace string, m commands.Moment) (Past, error)
+	// History is a page of what happened to an item.
+	History(ctx context.Context, workspace, item, cursor string, limit int) (HistoryPage, error)
 	// Why asks an action's recorded questions again.
 	Why(ctx context.Context, workspace string, action domain.ID) (commands.Why, error)
 	// Usage is how people decided from a time on. Its names are filled in here.

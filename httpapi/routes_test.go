@@ -26,7 +26,9 @@ var accepted = map[string]string{
 	"GET /api/v1/sites": "s", "GET /api/v1/sites/{site}/pending": "s", "GET /api/v1/sites/{site}/versions": "s",
 	"GET /api/v1/proposals": "s", "GET /api/v1/proposals/{proposal}": "s",
 	"POST /api/v1/proposals/{proposal}/approve": "s", "POST /api/v1/proposals/{proposal}/decline": "s",
-	"POST /api/v1/actions/{action}/undo": "s",
+	"POST /api/v1/actions/{action}/undo": "s", "GET /api/v1/actions/{action}/undo": "s", "POST /api/v1/proposals/{proposal}/undo": "s",
+	"GET /api/v1/containments/plan": "s", "POST /api/v1/containments": "s", "GET /api/v1/containments/{containment}": "s",
+	"GET /contain": "s", "POST /contain": "s", "GET /containments/{containment}": "s",
 
 	"GET /sites/{site}": "nsk", "GET /sites/{site}/*": "nsk", "GET /w/{workspace}/sites/{site}": "nsk", "GET /w/{workspace}/sites/{site}/*": "nsk",
 	"GET /preview/{token}": "nsk", "GET /preview/{token}/*": "nsk", "GET /assets/{name}": "nsk",

@@ -179,7 +179,7 @@ func (s *Server) routes() []route {
 		{method: "GET", path: v1 + "/proposals/{proposal}", accepts: session, needs: "content.read", about: "One proposal", do: s.getProposal},
 		{method: "POST", path: v1 + "/proposals/{proposal}/approve", accepts: session, about: "Say yes to what was shown", do: s.postApprove},
 		{method: "POST", path: v1 + "/proposals/{proposal}/decline", accepts: session, about: "Say no, and why", do: s.postDecline},
-		{method: "POST", path: v1 + "/actions/{action}/undo", accepts: session, about: "Take an action back, within 24 hours", do: s.postUndo},
+		{method: "POST", path: v1 + "/actions/{action}/undo", accepts: session, about: "Take an action back, while its time is open: {reason?, keep?, take?, digest?, late?, command_id?}", do: s.postUndo},
 		{method: "POST", path: v1 + "/actions/{action}", accepts: session | key, do: s.postAction}, // the reference lists each action
 
 		{method: "GET", path: "/sites/{site}", accepts: open, do: s.toRoot, public: true},
@@ -189,5 +189,5 @@ func (s *Server) routes() []route {
 		{method: "GET", path: "/preview/{token}", accepts: open, do: s.toRoot, public: true},
 		{method: "GET", path: "/preview/{token}/*", accepts: open, do: s.getPreview, public: true},
 		{method: "GET", path: "/assets/{name}", accepts: open, do: s.getAsset, public: true},
-	}, s.console()...)
+	}, append(s.console(), s.takings()...)...)
 }

@@ -10,6 +10,7 @@ import (
 	"assent/commands"
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/delivery"
 	"assent/httpapi"
 )
 
@@ -47,6 +48,9 @@ func TestEverythingAskedIsInTheAudit(t *testing.T) {
 	}
 	made := do("ana", "standing.make", advance("article.update")).Action
 	newcomer := do("ana", "person.seat", map[string]any{"role": "editor"}).Target.ID
+
+	hook := do("ana", "webhook.create", map[string]any{"url": "https://example.org/first"}).Target.ID
+	closed := do("ana", "webhook.create", map[string]any{"url": "https://example.org/second"}).Target.ID
 
 	asks := map[string]struct {
 		who  string
@@ -88,6 +92,13 @@ func TestEverythingAskedIsInTheAudit(t *testing.T) {
 		"rules.update":      {"ana", map[string]any{"site": "main", "pace": 50}},
 		"person.seat":       {"ana", map[string]any{"role": "auditor"}},
 		"person.unseat":     {"ana", map[string]any{"person": newcomer}},
+		"webhook.list":      {"bot", nil},
+		"webhook.create":    {"ana", map[string]any{"url": "https://example.org/third"}},
+		"webhook.update":    {"ana", map[string]any{"webhook": hook, "paused": true}},
+		"webhook.rotate":    {"ana", map[string]any{"webhook": hook}},
+		"webhook.reveal":    {"ana", map[string]any{"webhook": hook}},
+		"webhook.test":      {"ana", map[string]any{"webhook": hook}},
+		"webhook.remove":    {"ana", map[string]any{"webhook": closed}},
 		"workspace.update":  {"ana", map[string]any{"autoPublishLimit": 7}},
 		"workspace.found":   {"ana", map[string]any{"founder": p.ids["ana"]}},
 	}
@@ -101,6 +112,19 @@ func TestEverythingAskedIsInTheAudit(t *testing.T) {
 	for _, name := range []string{"key.mint", "key.revoke", "proposal.withdraw"} { // each after what it needs
 		asked[name] = do(asks[name].who, name, orNone(asks[name].args)).Action
 	}
+	server := commands.Call{Workspace: "home", Principal: domain.Principal{Kind: domain.KindSystem, ID: "reactions"}}
+	note := func(a *action.Action, args any) {
+		t.Helper()
+		out, err := s.must(t.Context(), server, a, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked[a.Name] = out.Action
+	}
+	late := delivery.Which{Delivery: delivery.ID(hook, "evt_06g0example00000000000000001")}
+	note(delivery.Fail, delivery.FailArgs{Webhook: hook, Event: "evt_06g0example00000000000000001", Name: "site.published", Stream: "live-home/main", Version: 1, Code: "404"})
+	asked[delivery.Retry.Name] = do("ana", delivery.Retry.Name, map[string]any{"delivery": late.Delivery}).Action
+	note(delivery.Arrive, delivery.ArriveArgs{Which: late})
 	if err := s.road.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"assent/commands"
 	"assent/commands/eventlog/checkpoint"
+	"assent/commands/reactions"
 	"assent/commands/vault"
 	"assent/domain"
 	"assent/domain/action"
@@ -30,6 +31,7 @@ import (
 // models, road and desk, in that order.
 type house struct {
 	dir      string
+	url      string // public address
 	secret   []byte
 	log      commands.Log
 	kept     httpapi.Kept // what keeps the log
@@ -41,6 +43,7 @@ type house struct {
 	desk     *commands.Desk
 	records  *commands.Records
 	skills   *skills.Library
+	outside  *outside
 	signer   *httpapi.Signer       // of previews
 	heads    *checkpoint.Publisher // of where the log ends; nil for a log that cannot be signed
 	clock    func() time.Time
@@ -65,6 +68,10 @@ type plan struct {
 	read   string // where the read models are; in the folder when empty
 	vault  []vault.Option
 	notend bool // leave finishing to whoever asks
+
+	outward  bool // tell those outside: a server does, and who only passes by does not
+	loopback bool // and this machine may be called too
+	tempo    reactions.Tempo
 
 	heads []string      // where signed heads go besides the folder's own list
 	every time.Duration // how often; an hour unless said
@@ -92,7 +99,7 @@ func (p plan) open(ctx context.Context) (_ *house, err error) {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	h := &house{dir: p.dir, clock: p.clock, lock: flock.New(filepath.Join(p.dir, "lock"))}
+	h := &house{dir: p.dir, url: p.url, clock: p.clock, lock: flock.New(filepath.Join(p.dir, "lock"))}
 	free, err := h.lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("lock the data folder: %w", err)
@@ -167,17 +174,22 @@ func (h *house) open(ctx context.Context, p plan) (err error) {
 		Sealer:      h.people,
 		Pending:     h.rows,
 		Traces:      traces{h.rows},
+		Touched:     h.rows,
 		Answers:     h.answers,
 		Skills:      declared{h.skills},
 		Clock:       p.clock,
 		ProposalURL: func(id string) string { return p.url + "/proposals/" + id },
 	})
+	if h.outside, err = h.openOutside(ctx, p, reactionsIn(people, h.dir), words); err != nil {
+		return err
+	}
 	h.desk = commands.NewDesk(h.road)
 	h.records = commands.NewRecords(h.road, traces{h.rows})
 	if h.signer, err = httpapi.NewSigner(h.secret, p.url); err != nil {
 		return err
 	}
 	h.reader().bind(h.answers, h.signer)
+	h.outside.bind(h.answers)
 	return nil
 }
 
@@ -210,8 +222,15 @@ func readAt(url, dir string) string {
 // start lets the read models follow the log and finishes what was left.
 func (h *house) start(p plan) {
 	ctx, stop := context.WithCancel(context.Background())
-	h.stop, h.running = stop, make(chan error, 3)
+	h.stop, h.running = stop, make(chan error, 4)
 	go func() { h.running <- h.follow(ctx) }()
+	go func() {
+		if !p.outward {
+			h.running <- nil
+			return
+		}
+		h.running <- h.outside.Run(ctx)
+	}()
 	go func() {
 		if p.notend {
 			h.running <- nil
@@ -265,6 +284,9 @@ func (h *house) Close() error {
 				errs = append(errs, err)
 			}
 		}
+	}
+	if h.outside != nil {
+		errs = append(errs, h.outside.Close())
 	}
 	if h.rows != nil {
 		errs = append(errs, h.rows.Close())

@@ -50,6 +50,7 @@ type asked struct {
 	Args   json.RawMessage `json:"args,omitempty"`
 	Audit  *auditQuery     `json:"audit,omitempty"`
 
+	Export      *exportQuery      `json:"export,omitempty"`
 	Projections *projectionsQuery `json:"projections,omitempty"`
 	Why         *whyQuery         `json:"why,omitempty"`
 	Simulate    *simulateQuery    `json:"simulate,omitempty"`
@@ -63,6 +64,7 @@ type answered struct {
 	Fault   string            `json:"fault,omitempty"`
 	End     bool              `json:"end,omitempty"`
 
+	Exported    *exportedLine         `json:"exported,omitempty"`
 	Projections json.RawMessage       `json:"projections,omitempty"`
 	Progress    *projections.Progress `json:"progress,omitempty"`
 
@@ -93,6 +95,17 @@ func (h *house) localHandler() http.Handler {
 				say(answered{Audit: page})
 			}
 			return err
+		})
+	})
+	mux.HandleFunc("POST /export", func(w http.ResponseWriter, r *http.Request) {
+		serveLocal(w, r, func(ctx context.Context, a asked, say func(answered)) error {
+			if a.Export == nil {
+				a.Export = &exportQuery{}
+			}
+			return h.Export(ctx, *a.Export, func(l exportedLine) error {
+				say(answered{Exported: &l})
+				return ctx.Err() // whoever asked may be gone
+			})
 		})
 	})
 	mux.HandleFunc("POST /projections", func(w http.ResponseWriter, r *http.Request) {
@@ -288,6 +301,36 @@ func (j *joined) Audit(ctx context.Context, q auditQuery) (page json.RawMessage,
 	return page, err
 }
 
+func (j *joined) Export(ctx context.Context, q exportQuery, each func(exportedLine) error) error {
+	return hearing(ctx, func(ctx context.Context, hear func(answered)) error {
+		return j.ask(ctx, "/export", asked{Export: &q}, hear)
+	}, func(got answered) error {
+		if got.Exported == nil {
+			return nil
+		}
+		return each(*got.Exported)
+	})
+}
+
+// hearing asks until whoever hears the answers has enough: its error then is
+// the answer.
+func hearing(ctx context.Context, ask func(context.Context, func(answered)) error, hear func(answered) error) error {
+	ctx, enough := context.WithCancel(ctx)
+	defer enough()
+	var failed error
+	err := ask(ctx, func(got answered) {
+		if failed == nil {
+			if failed = hear(got); failed != nil {
+				enough() // nobody hears the rest
+			}
+		}
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
 func (j *joined) Projections(ctx context.Context, q projectionsQuery, progress func(projections.Progress)) (answer json.RawMessage, err error) {
 	err = j.ask(ctx, "/projections", asked{Projections: &q}, func(got answered) {
 		if got.Progress != nil {
@@ -309,22 +352,17 @@ func (j *joined) Why(ctx context.Context, q whyQuery) (why commands.Why, err err
 }
 
 func (j *joined) Simulate(ctx context.Context, q simulateQuery, each func(commands.Simulated) error) (totals commands.Totals, err error) {
-	ctx, enough := context.WithCancel(ctx)
-	defer enough()
-	var failed error
-	err = j.ask(ctx, "/simulate", asked{Simulate: &q}, func(got answered) {
+	err = hearing(ctx, func(ctx context.Context, hear func(answered)) error {
+		return j.ask(ctx, "/simulate", asked{Simulate: &q}, hear)
+	}, func(got answered) error {
 		switch {
 		case got.Totals != nil:
 			totals = *got.Totals
-		case got.Simulated != nil && failed == nil:
-			if failed = each(*got.Simulated); failed != nil {
-				enough() // nobody hears the rest
-			}
+		case got.Simulated != nil:
+			return each(*got.Simulated)
 		}
+		return nil
 	})
-	if failed != nil {
-		return totals, failed
-	}
 	return totals, err
 }
 

@@ -30,6 +30,9 @@ type local interface {
 	Do(ctx context.Context, who localCaller, a *action.Action, args any) (commands.Outcome, error)
 	// Audit lists what was done; the answer is the page as JSON.
 	Audit(ctx context.Context, q auditQuery) (json.RawMessage, error)
+	// Export records that the audit is taken away, and calls each with what it is
+	// of and then with every line.
+	Export(ctx context.Context, q exportQuery, each func(exportedLine) error) error
 	// Projections looks after the read models; the answer is JSON, and err
 	// says how the command ends.
 	Projections(ctx context.Context, q projectionsQuery, progress func(projections.Progress)) (json.RawMessage, error)

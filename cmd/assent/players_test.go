@@ -208,6 +208,22 @@ func (p *people) undo(t *testing.T, name string, action domain.ID) commands.Outc
 	return outcome(t, text)
 }
 
+func (p *people) choose(t *testing.T, name string, action domain.ID, wish commands.Taking) commands.Outcome {
+	t.Helper()
+	_, text := p.ask(t, name, "POST", "/actions/"+string(action)+"/undo", map[string]any{"keep": wish.Keep, "take": wish.Take, "digest": wish.Digest, "late": wish.Late})
+	return outcome(t, text)
+}
+
+func (p *people) contain(t *testing.T, name string, wish commands.Containing) commands.Outcome {
+	t.Helper()
+	body := map[string]any{"agent": wish.Agent, "key": wish.Key, "session": wish.Session, "proposal": wish.Proposal, "batch": wish.Batch, "late": wish.Late}
+	if !wish.Since.IsZero() {
+		body["since"] = wish.Since
+	}
+	_, text := p.ask(t, name, "POST", "/containments", body)
+	return outcome(t, text)
+}
+
 func (p *people) revoke(t *testing.T, name, agent string) commands.Outcome {
 	t.Helper()
 	var list struct {
@@ -442,7 +458,15 @@ func (p *inProcess) decline(t *testing.T, name, proposal, reason string) command
 }
 
 func (p *inProcess) undo(t *testing.T, name string, action domain.ID) commands.Outcome {
-	return p.got(t)(p.server.desk.Undo(t.Context(), p.seats[name], action, ""))
+	return p.got(t)(p.server.desk.Undo(t.Context(), p.seats[name], action, commands.Taking{}))
+}
+
+func (p *inProcess) choose(t *testing.T, name string, action domain.ID, wish commands.Taking) commands.Outcome {
+	return p.got(t)(p.server.desk.Undo(t.Context(), p.seats[name], action, wish))
+}
+
+func (p *inProcess) contain(t *testing.T, name string, wish commands.Containing) commands.Outcome {
+	return p.got(t)(p.server.desk.Contain(t.Context(), p.seats[name], wish))
 }
 
 // overMCP lets agents come through a real client; people use HTTP.

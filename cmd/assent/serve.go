@@ -38,6 +38,7 @@ type serveCmd struct {
 	Workspaces []string `help:"Workspaces; the first one's sites are at /sites." default:"home" env:"ASSENT_WORKSPACES"`
 
 	stores
+	reactionFlags
 	headsFlags
 	HeadsEvery time.Duration `help:"How often to sign where the log ends." default:"1h" env:"ASSENT_HEADS_EVERY"`
 }
@@ -100,7 +101,7 @@ func (c *serveCmd) open(ctx context.Context, p plan) (_ *server, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	p.url = s.url
+	p.url, p.outward, p.loopback = s.url, true, p.loopback || c.Loopback
 	if s.house, err = p.open(ctx); err != nil {
 		if errors.Is(err, errServed) {
 			err = fmt.Errorf("%s is served already; stop that server first: %w", p.dir, err)

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"assent/commands"
 	"assent/domain"
@@ -66,6 +67,8 @@ type player interface {
 	approve(t *testing.T, name, proposal, digest string) commands.Outcome
 	decline(t *testing.T, name, proposal, reason string) commands.Outcome
 	undo(t *testing.T, name string, action domain.ID) commands.Outcome
+	choose(t *testing.T, name string, action domain.ID, wish commands.Taking) commands.Outcome
+	contain(t *testing.T, name string, wish commands.Containing) commands.Outcome
 	revoke(t *testing.T, name, agent string) commands.Outcome
 	// audit lists what was done in a person's workspace, oldest first.
 	audit(t *testing.T, name string) []httpapi.AuditRow
@@ -257,7 +260,13 @@ func (s *stage) perform(line string) string {
 	case "decline":
 		out = s.player.decline(s.t, who, words[2], args["reason"].(string))
 	case "undo":
-		out = s.player.undo(s.t, who, domain.ID(words[2]))
+		if wish := s.taking(args); wish.Choice.IsZero() && !wish.Late {
+			out = s.player.undo(s.t, who, domain.ID(words[2]))
+		} else {
+			out = s.player.choose(s.t, who, domain.ID(words[2]), wish)
+		}
+	case "contain":
+		out = s.player.contain(s.t, who, containing(args))
 	case "revoke":
 		out = s.player.revoke(s.t, who, s.names[words[2]])
 	default:
@@ -265,6 +274,33 @@ func (s *stage) perform(line string) string {
 	}
 	s.note(as, out)
 	return s.tell(out)
+}
+
+// taking is how a person takes something back: keep=title,body take=summary,
+// from the columns they saw last.
+func (s *stage) taking(args map[string]any) (wish commands.Taking) {
+	of := func(name string) []string {
+		text, _ := args[name].(string)
+		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
+	}
+	wish.Keep, wish.Take = of("keep"), of("take")
+	if args["digest"] == "now" {
+		wish.Digest = s.names["now"]
+	}
+	wish.Late, _ = args["late"].(bool)
+	return wish
+}
+
+// containing is whose doings are taken back together; those of an agent since
+// it was made.
+func containing(args map[string]any) (wish commands.Containing) {
+	text := func(name string) string { v, _ := args[name].(string); return v }
+	wish.Agent, wish.Key, wish.Session, wish.Proposal, wish.Batch = text("agent"), text("key"), text("session"), text("proposal"), text("batch")
+	wish.Late, _ = args["late"].(bool)
+	if wish.Agent != "" {
+		wish.Since = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return wish
 }
 
 // note gives what an outcome made the name the story wants.
@@ -276,6 +312,9 @@ func (s *stage) note(as string, out commands.Outcome) {
 	_ = respell(out.Proposal, &p)
 	if p.Digest != "" {
 		s.names["now"] = p.Digest
+	}
+	if out.Conflict != nil {
+		s.names["now"] = out.Conflict.Digest
 	}
 	if as == "" {
 		return
@@ -332,8 +371,29 @@ func (s *stage) tell(out commands.Outcome) string {
 		}
 		fmt.Fprintf(&b, "  %s%s: %s → %s\n", of, s.alias(l.Field), s.value(l.Before), s.value(l.After))
 	}
+	if out.Conflict != nil {
+		for _, c := range out.Conflict.Columns {
+			mark := "?"
+			if c.Clean {
+				mark = "="
+			}
+			fmt.Fprintf(&b, "  %s %s: %s → %s, now %s\n", mark, s.alias(c.Field), s.value(c.Before), s.value(c.Set), s.value(c.Now))
+		}
+	}
+	s.tellContained(&b, out.Contained)
 	s.tellAnswer(&b, out.Answer)
 	return b.String()
+}
+
+// tellContained is what became of doings that were taken back together.
+func (s *stage) tellContained(b *strings.Builder, c *commands.Contained) {
+	if c == nil {
+		return
+	}
+	fmt.Fprintf(b, "  %s: %d taken, %d conflicting, %d impossible\n", c.State, c.Taken, c.Conflicting, c.Impossible)
+	for _, l := range c.Left {
+		fmt.Fprintf(b, "  left %s %s: %d %s %s %s\n", l.Kind, s.alias(l.ID), l.Actions, l.Mark, l.Code, strings.Join(l.Fields, " "))
+	}
 }
 
 // tellAnswer is a read in lines: the fields that stories are about.
@@ -363,7 +423,7 @@ func (s *stage) tellAnswer(b *strings.Builder, a *commands.Answer) {
 
 func blank(v any) bool { return v == "" || v == float64(0) || v == false || v == nil }
 
-var anyID = regexp.MustCompile(`\b(act|cmd|art|page|prop|person|agent|key)_[0-9a-z]{26}\b`)
+var anyID = regexp.MustCompile(`\b(act|cmd|art|page|prop|person|agent|key|ctn)_[0-9a-z]{26}\b`)
 
 var anyTime = regexp.MustCompile(`\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 

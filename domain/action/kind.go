@@ -21,8 +21,11 @@ type Kind struct {
 	Fold func(history []any) (domain.State, error)
 	// Evolve says one more event to a state that Fold made.
 	Evolve func(state domain.State, event any) (domain.State, error)
-	// TakeBack undoes the events at these places of a history.
+	// TakeBack undoes the events at these places of a history, or refuses.
 	TakeBack func(history []any, places ...int) ([]any, error)
+	// WayBack says how they would be undone, field by field where a person
+	// chooses.
+	WayBack func(history []any, choice domain.Choice, places ...int) (domain.Way[any], error)
 }
 
 // KindOf makes a kind of a state type and its event type.
@@ -53,6 +56,18 @@ func KindOf[S domain.State, E domain.Event[S, E]](category, prefix string, words
 			}
 			back, err := domain.TakeBack[S, E](events, places...)
 			return untyped(back), err
+		},
+		WayBack: func(history []any, choice domain.Choice, places ...int) (domain.Way[any], error) {
+			events, err := typed[E](history)
+			if err != nil {
+				return domain.Way[any]{}, err
+			}
+			w := domain.WayBack[S](events, choice, places...)
+			way := domain.Way[any]{Columns: w.Columns, Open: w.Open, Final: w.Final, Back: make([]domain.Reverse[any], len(w.Back))}
+			for i, r := range w.Back {
+				way.Back[i] = domain.Reverse[any]{Place: r.Place, Event: r.Event}
+			}
+			return way, nil
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"assent/domain/article"
 	"assent/domain/command"
 	"assent/domain/conduct"
+	"assent/domain/containment"
 	"assent/domain/delivery"
 	"assent/domain/live"
 	"assent/domain/pace"
@@ -55,6 +56,6 @@ func all() []action.Kind {
 	return []action.Kind{
 		article.Kind, page.Kind, site.Kind, live.Kind, address.Kind,
 		workspace.Kind, person.Kind, agent.Kind, proposal.Kind, conduct.Kind, command.Kind, rules.Kind, pace.Kind,
-		webhook.Kind, delivery.Kind, skill.Kind,
+		webhook.Kind, delivery.Kind, skill.Kind, containment.Kind,
 	}
 }

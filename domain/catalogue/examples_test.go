@@ -10,6 +10,7 @@ import (
 	"assent/domain/article"
 	"assent/domain/command"
 	"assent/domain/conduct"
+	"assent/domain/containment"
 	"assent/domain/delivery"
 	"assent/domain/live"
 	"assent/domain/pace"
@@ -70,6 +71,13 @@ var histories = map[string][]any{
 			Freezes: &[]policy.Freeze{{From: noon, Until: noon.Add(time.Hour), Why: "the fair"}},
 			Stages:  &[]policy.Stage{{Of: "publish", Roles: []policy.Role{policy.Owner}, People: []string{"person_1"}, Need: 2}},
 		}, UndoHours: new(72)},
+	},
+	"containment": {
+		containment.Begun{Scope: containment.Scope{Agent: "agent_1", Key: "key_1", Since: noon}, By: "person_1", SignedIn: "sess_1", Late: true},
+		containment.Advanced{After: "article/art_1", Counts: containment.Counts{Taken: 2, Conflicting: 1, Impossible: 1}, Left: []containment.Left{
+			{Thing: "article/art_1", Newest: "act_1", Actions: 1, Mark: containment.Conflicting, Code: "undo-conflict", Fields: []string{"title"}},
+		}},
+		containment.Settled{},
 	},
 	"pace": {
 		pace.Spent{Thing: "article-home/art_1", At: noon},

@@ -108,6 +108,15 @@ func (e Published) Reverse(before Live) Event {
 	return back
 }
 
+// Apart is each pointer by itself.
+func (e Published) Apart() []Event {
+	parts := make([]Event, len(e.Items))
+	for i, it := range e.Items {
+		parts[i] = Published{Items: []Item{it}}
+	}
+	return parts
+}
+
 // KindOf is the kind of an item by its id: the site's own settings are named
 // by its handle, which has no underscore.
 func KindOf(id string) string {

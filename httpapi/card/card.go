@@ -75,7 +75,7 @@ func Fields(lines []domain.Line) []Field {
 }
 
 func field(l domain.Line) Field {
-	before, after := text(l.Before), text(l.After)
+	before, after := Text(l.Before), Text(l.After)
 	f := Field{Name: l.Field}
 	if long(before) || long(after) {
 		f.Lines = lines(before, after)
@@ -96,9 +96,9 @@ func field(l domain.Line) Field {
 
 func long(s string) bool { return len(s) > 200 || strings.Contains(strings.TrimSpace(s), "\n") }
 
-// text is a value as people read it: lists with commas, anything deeper as it
+// Text is a value as people read it: lists with commas, anything deeper as it
 // is written.
-func text(v any) string {
+func Text(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""

@@ -80,7 +80,7 @@ func TestValuesThatAreNotTextReadAsPeopleWouldSayThem(t *testing.T) {
 		"spring, news": []any{"spring", "news"}, "a, b": []string{"a", "b"}, "yes": true, "no": false, "7": 7.0, "": nil,
 		`[{"label":"Home"}]`: []any{map[string]any{"label": "Home"}}, `{"a":1}`: map[string]any{"a": 1},
 	} {
-		if got := text(v); got != want {
+		if got := Text(v); got != want {
 			t.Errorf("%v reads %q, want %q", v, got, want)
 		}
 	}
