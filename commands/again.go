@@ -18,6 +18,9 @@ func (t *trip) given(writes []Write, target domain.Stream) ([]Write, error) {
 		return writes, nil
 	}
 	e := t.envelope()
+	if t.first != nil { // it has no line of its own in the audit, so it stands in that of its first part
+		e = t.first.envelope()
+	}
 	e.Args = t.cmd.Digest
 	word, revision, data, err := t.road.Words.Spell(command.Given{Target: target.Category + "/" + target.ID})
 	if err != nil {

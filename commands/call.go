@@ -7,6 +7,7 @@ import (
 
 	"assent/domain"
 	"assent/domain/policy"
+	"assent/domain/proposal"
 )
 
 // Call is one principal asking for one action, once. Doors fill in who calls
@@ -31,6 +32,8 @@ type Call struct {
 	Scopes []string
 	Site   string
 	Joined bool // through a server that owns the folder: at most what it allows
+
+	Planned bool // part of a plan that is filed for a person, whatever the mode
 
 	// Refusal is a no that its door gave already, to what cannot even be asked:
 	// it is recorded like any other, and nothing else happens.
@@ -61,6 +64,9 @@ type Outcome struct {
 	Refusal   *domain.Refusal `json:"refusal,omitempty"`
 	Conflict  *Comparison     `json:"conflict,omitempty"`  // of an undo that later work stands in the way of
 	Contained *Contained      `json:"contained,omitempty"` // what became of doings taken back together
+	Parts     []Outcome       `json:"parts,omitempty"`     // of several calls, in order
+
+	Results []proposal.Result `json:"results,omitempty"` // of a proposal of several calls: what became of each
 	*Answer
 }
 

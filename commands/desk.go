@@ -6,11 +6,11 @@ import (
 	"errors"
 	"maps"
 	"regexp"
+	"slices"
 	"time"
 	"unicode/utf8"
 
 	"assent/domain"
-	"assent/domain/action"
 	"assent/domain/person"
 	"assent/domain/policy"
 	"assent/domain/proposal"
@@ -39,21 +39,29 @@ type decision struct {
 // concerned still may. digest is that of the card on the person's screen;
 // empty stands for the card as filed. What would now read differently is
 // refused as changed-since-shown, with the card as it is now among the
-// outcome's changes and its digest as the proposal's.
-func (d *Desk) Approve(ctx context.Context, by domain.Person, id, digest string) (Outcome, error) {
-	return d.decide(ctx, by, "proposal.approve", id, func(dec *decision, p proposal.Proposal, filed domain.Envelope, at thing) (Outcome, error) {
+// outcome's changes and its digest as the proposal's. Of several calls, parts
+// are those the person keeps; none stands for all. What needs a part that was
+// left out falls with it, and what became of each is in the outcome.
+func (d *Desk) Approve(ctx context.Context, by domain.Person, id, digest string, parts ...int) (Outcome, error) {
+	return d.decide(ctx, by, "proposal.approve", id, func(dec *decision, p proposal.Proposal, history []domain.Recorded, at thing) (Outcome, error) {
+		filed := history[0].Envelope
 		if err := p.Decidable(dec.now); err != nil {
 			return Outcome{}, err // over, whatever it would do
 		}
-		card, err := d.road.rehearseAgain(ctx, p, filed, at.stream)
+		card, err := d.road.rehearseAgain(ctx, p, history, at.stream)
 		if no, meant := errors.AsType[*domain.Refusal](err); meant && no.Code == nothing.Code {
 			return Outcome{}, domain.Refuse("changed-since-shown", "What this was about is no longer there. Decline it, or let it expire.")
 		}
 		if err != nil {
 			return Outcome{}, err
 		}
-		if !dec.role.May(card.permission) {
-			return Outcome{}, domain.Refuse("permission", "Your role may not do this itself (it needs `%s`), so it cannot approve it either.", card.permission)
+		for permission := range card.permissions {
+			if !dec.role.May(permission) {
+				return Outcome{}, domain.Refuse("permission", "Your role may not do this itself (it needs `%s`), so it cannot approve it either.", permission)
+			}
+		}
+		if len(parts) > 0 && !ofSeveral(p) && !slices.Equal(parts, []int{1}) {
+			return Outcome{}, domain.Refuse("invalid", "This is one change, so it has no parts to choose from. Leave `parts` out.")
 		}
 		shown := digest
 		if shown == "" {
@@ -71,7 +79,14 @@ func (d *Desk) Approve(ctx context.Context, by domain.Person, id, digest string)
 		if card.rules.Separation == policy.SeparateOn && filed.Principal.IsAgent() && filed.Person == by.ID() {
 			return Outcome{}, domain.Refuse("permission", "This agent works for you, and the rules here want somebody else to decide on what it asks.")
 		}
-		events, err := proposal.Approve(p, policy.Decider{ID: by.ID(), Role: dec.role}, shown, card.rules.Deciders(string(card.class)), dec.id, dec.now)
+		moved := card.digest != p.Card.Digest
+		var chosen []proposal.Chosen
+		if ofSeveral(p) {
+			if card, chosen, err = d.road.chosen(ctx, p, history, at.stream, card, parts); err != nil {
+				return Outcome{}, err
+			}
+		}
+		events, err := proposal.Approve(p, policy.Decider{ID: by.ID(), Role: dec.role}, shown, card.deciders(), dec.id, dec.now)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -86,9 +101,11 @@ func (d *Desk) Approve(ctx context.Context, by domain.Person, id, digest string)
 				Proposal: &Held{ID: id, URL: d.road.ProposalURL(id), Cause: p.Card.Cause, Expires: p.Card.Expires, State: string(proposal.Waiting), Yesses: len(yes.Evolve(p).Yesses)},
 			}, nil
 		}
-		if yes, ok := events[0].(proposal.Approved); ok && card.digest != p.Card.Digest {
-			yes.Lines, yes.Clipped = clipCard(card.changes)
-			yes.Counts = proposal.CountsOf(card.changes)
+		if yes, ok := events[0].(proposal.Approved); ok {
+			if yes.Parts = chosen; moved {
+				yes.Lines, yes.Clipped = clipCard(card.changes)
+				yes.Counts = proposal.CountsOf(card.changes)
+			}
 			events[0] = yes
 		}
 		if _, err := dec.append(at, events, nil, card.checks); err != nil {
@@ -113,7 +130,7 @@ const maxWords = 500
 
 // Decline says no. Code and words reach the agent; the words are sealed.
 func (d *Desk) Decline(ctx context.Context, by domain.Person, id, code, words string) (Outcome, error) {
-	return d.decide(ctx, by, "proposal.decline", id, func(dec *decision, p proposal.Proposal, _ domain.Envelope, at thing) (Outcome, error) {
+	return d.decide(ctx, by, "proposal.decline", id, func(dec *decision, p proposal.Proposal, _ []domain.Recorded, at thing) (Outcome, error) {
 		if code == "" && words == "" {
 			return Outcome{}, domain.Refuse("invalid", "Say why, so that the agent can do better.")
 		}
@@ -143,7 +160,7 @@ func (d *Desk) Decline(ctx context.Context, by domain.Person, id, code, words st
 
 // decide reads a proposal and who decides, and takes it again when it moved
 // under the decision.
-func (d *Desk) decide(ctx context.Context, by domain.Person, name, id string, do func(*decision, proposal.Proposal, domain.Envelope, thing) (Outcome, error)) (Outcome, error) {
+func (d *Desk) decide(ctx context.Context, by domain.Person, name, id string, do func(*decision, proposal.Proposal, []domain.Recorded, thing) (Outcome, error)) (Outcome, error) {
 	return d.attempt(ctx, by, name, func(dec *decision) (Outcome, error) {
 		if !dec.role.May("decide") {
 			return Outcome{}, domain.Refuse("permission", "Your role does not decide on proposals.")
@@ -160,13 +177,10 @@ func (d *Desk) decide(ctx context.Context, by domain.Person, name, id string, do
 		if err != nil {
 			return Outcome{}, err
 		}
-		var filed domain.Envelope
-		if len(history) > 0 {
-			filed = history[0].Envelope
-		} else {
+		if len(history) == 0 {
 			return Outcome{}, domain.Refuse("not-found", "There is no such proposal.")
 		}
-		return do(dec, state.(proposal.Proposal), filed, thing{stream, state, domain.Version(len(history))})
+		return do(dec, state.(proposal.Proposal), history, thing{stream, state, domain.Version(len(history))})
 	})
 }
 
@@ -255,21 +269,25 @@ func (dec *decision) append(at thing, events []proposal.Event, words *domain.Sea
 
 // card is a proposal rehearsed again, as things stand now.
 type card struct {
-	rules      policy.Rules // of the place, as they are now
-	class      action.Class
-	changes    []domain.Change
-	digest     string
-	permission string
-	checks     map[domain.Stream]domain.Version // what it was rehearsed on
+	rules       policy.Rules // of the place, as they are now
+	class       string
+	changes     []domain.Change
+	digest      string
+	parts       map[int]string                   // of several calls, the digest of each one's part
+	permissions map[string]bool                  // it takes all of these to say yes
+	checks      map[domain.Stream]domain.Version // what it was rehearsed on
 }
 
 // rehearseAgain takes a proposal's call down the road as far as ask, with a
 // person's yes: what policy now refuses stops it.
-func (r *Road) rehearseAgain(ctx context.Context, p proposal.Proposal, filed domain.Envelope, stream domain.Stream) (card, error) {
-	if len(p.Calls) == 0 {
-		return card{}, errors.New("a proposal without calls")
+func (r *Road) rehearseAgain(ctx context.Context, p proposal.Proposal, history []domain.Recorded, stream domain.Stream) (card, error) {
+	switch {
+	case len(p.Calls) == 0:
+		return card{}, errNoCalls
+	case ofSeveral(p):
+		return r.rehearseParts(ctx, p, history, stream, p.Calls)
 	}
-	t := r.tripOf(p, p.Calls[0], filed, stream)
+	t := r.tripOf(p, p.Calls[0], history[0].Envelope, stream)
 	t.ctx, t.digest = ctx, ""
 	t.start()
 	for _, step := range []func() error{t.identify, t.find, t.read, t.look, t.rehearse, t.ask} {
@@ -279,7 +297,10 @@ func (r *Road) rehearseAgain(ctx context.Context, p proposal.Proposal, filed dom
 		return card{}, t.err
 	}
 	t.checks[t.stream] = t.thing.version
-	return card{t.question.Rules, t.action.Class, t.changes, cardDigest(t.action, t.stream, t.cmd.Raw, t.changes), t.action.Deciding(), t.checks}, nil
+	return card{
+		rules: t.question.Rules, class: string(t.action.Class), changes: t.changes, digest: cardDigest(t.action, t.stream, t.cmd.Raw, t.changes),
+		permissions: map[string]bool{t.action.Deciding(): true}, checks: t.checks,
+	}, nil
 }
 
 // tripOf is one call of a proposal, taken for who filed it with the yes of who
@@ -292,7 +313,7 @@ func (r *Road) tripOf(p proposal.Proposal, c proposal.Called, filed domain.Envel
 	call := Call{
 		Workspace: stream.Workspace, Action: c.Action, Args: c.Args,
 		Principal: filed.Principal, Person: filed.Person, Via: filed.Via, Client: filed.Client, Skill: filed.Skill,
-		Mode: q.Mode, Scopes: q.Scopes, Site: q.OnlySite, Outside: q.Outside,
+		Mode: q.Mode, Scopes: q.Scopes, Site: q.OnlySite, Outside: q.Outside, Planned: q.Planned, Correlation: filed.Correlation,
 	}
 	if filed.Principal.Kind == domain.KindPerson {
 		call.Person = filed.Principal.ID
@@ -325,6 +346,9 @@ func (r *Road) finish(ctx context.Context, stream domain.Stream) (Outcome, error
 		return Outcome{Outcome: Idle, Target: &Target{Kind: "proposal", ID: stream.ID, Version: domain.Version(len(history))}}, nil
 	}
 	filed, approval := history[0].Envelope, approvalOf(history)
+	if ofSeveral(p) {
+		return r.finishSeveral(ctx, p, history, stream)
+	}
 	var results []proposal.Result
 	var last Outcome
 	for _, c := range p.Calls {

@@ -70,10 +70,17 @@ const mostReads = 500
 
 // reads is what the card was rehearsed on: the target and all that was read.
 func (t *trip) reads() []proposal.Read {
-	reads := []proposal.Read{{Stream: t.stream.String(), Version: t.thing.version}}
-	for s, v := range t.checks {
+	target := proposal.Read{Stream: t.stream.String(), Version: t.thing.version}
+	reads := append([]proposal.Read{target}, readsOf(t.checks)...)
+	return reads[:min(len(reads), mostReads)]
+}
+
+// readsOf are streams and versions in the order of names.
+func readsOf(checks map[domain.Stream]domain.Version) []proposal.Read {
+	var reads []proposal.Read
+	for s, v := range checks {
 		reads = append(reads, proposal.Read{Stream: s.String(), Version: v})
 	}
-	slices.SortFunc(reads[1:], func(a, b proposal.Read) int { return strings.Compare(a.Stream, b.Stream) })
+	slices.SortFunc(reads, func(a, b proposal.Read) int { return strings.Compare(a.Stream, b.Stream) })
 	return reads[:min(len(reads), mostReads)]
 }

@@ -68,6 +68,7 @@ func (r *Road) take(ctx context.Context, t *trip) (Outcome, error) {
 		t.step(t.admit)    // its door did not turn it away
 		t.step(t.find)     // the registry knows the action
 		t.step(t.read)     // the arguments fit its schema, and nothing is left over
+		t.step(t.several)  // of what holds other calls, each takes the road
 		t.step(t.look)     // the person behind may open the target
 		t.step(t.rehearse) // the events it would append, as things stand
 		t.step(t.ask)      // act, propose or refuse
@@ -182,6 +183,8 @@ type errand struct {
 	digest   string         // of the card that was approved
 	reason   *domain.Sealed // that was given when it was filed
 
+	aside bool // one of several, on a draft: what would be held is rehearsed, and no conduct is written
+
 	desk bool // stands for a person's decision, where conduct is written
 }
 
@@ -205,6 +208,8 @@ type trip struct {
 	claims    []claim
 	after     domain.State
 	changes   []domain.Change
+	parts     []Outcome // of several calls that were refused as one
+	first     *trip     // of several calls, the first that was done
 	question  policy.Question
 	verdict   domain.Verdict
 

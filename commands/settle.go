@@ -29,7 +29,7 @@ func (t *trip) settle() (Outcome, error) {
 		return t.idle()
 	case t.digest != "" && t.digest != cardDigest(t.action, t.stream, t.cmd.Raw, t.changes):
 		return t.refuse(domain.Refuse("changed-since-shown", "What this would do is no longer what was approved. Look at it again."))
-	case t.verdict.Answer == domain.Propose:
+	case t.verdict.Answer == domain.Propose && !t.aside:
 		return t.file()
 	}
 	return t.perform()
@@ -139,10 +139,12 @@ func (t *trip) refuse(no *domain.Refusal) (Outcome, error) {
 	if err := t.still(); err != nil {
 		return Outcome{}, err
 	}
-	if err := t.road.conduct.refused(t, no); err != nil {
-		return Outcome{}, err
+	if !t.aside {
+		if err := t.road.conduct.refused(t, no); err != nil {
+			return Outcome{}, err
+		}
 	}
-	out := Outcome{Outcome: Refused, Action: t.id, Refusal: no}
+	out := Outcome{Outcome: Refused, Action: t.id, Refusal: no, Parts: t.parts}
 	if t.hides(no) {
 		out.Refusal = nothing
 		return out, nil
@@ -188,8 +190,10 @@ func (t *trip) idle() (Outcome, error) {
 		return Outcome{}, err
 	}
 	t.verdict = domain.Verdict{Rules: t.verdict.Rules, AutoCheck: t.verdict.AutoCheck}
-	if err := t.road.conduct.idle(t); err != nil {
-		return Outcome{}, err
+	if !t.aside {
+		if err := t.road.conduct.idle(t); err != nil {
+			return Outcome{}, err
+		}
 	}
 	return Outcome{Outcome: Idle, Action: t.id, Target: t.targetAt(t.thing.version), Verdict: &t.verdict}, nil
 }

@@ -410,6 +410,7 @@ func (t *trip) ask() error {
 		Paced:        paced,
 		Outside:      t.call.Outside,
 		Gate:         t.action.Gate,
+		Planned:      t.call.Planned,
 		Yes:          t.yes,
 	}
 	if t.question.Skill, err = t.declared(); err != nil {

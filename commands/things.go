@@ -25,6 +25,9 @@ type things struct {
 	words *vocab.Vocabulary
 	kinds map[string]action.Kind
 
+	under *things                                            // of the log below a draft's; nil below
+	rest  func(domain.Stream, domain.Version) domain.Version // notes where a stream is below
+
 	mu   sync.Mutex
 	kept map[domain.Stream]thing
 }
@@ -52,11 +55,10 @@ func (ts *things) load(ctx context.Context, s domain.Stream) (thing, error) {
 	t, kept := ts.kept[s]
 	ts.mu.Unlock()
 	if !kept {
-		zero, err := kind.Fold(nil)
-		if err != nil {
+		var err error
+		if t, err = ts.first(ctx, kind, s); err != nil {
 			return thing{}, err
 		}
-		t = thing{stream: s, state: zero}
 	}
 	if at, ok := ts.log.(standing); kept && ok {
 		if v, known := at.Standing(s); known && v == t.version {
@@ -85,6 +87,19 @@ func (ts *things) load(ctx context.Context, s domain.Stream) (thing, error) {
 	}
 	ts.keep(t)
 	return t, nil
+}
+
+// first is a stream before anything was read of it here: as it is below, where
+// there is something below, and still where it was when it was first read.
+func (ts *things) first(ctx context.Context, kind action.Kind, s domain.Stream) (thing, error) {
+	if ts.under != nil {
+		t, err := ts.under.load(ctx, s)
+		if err != nil || ts.rest(s, t.version) == t.version {
+			return t, err
+		}
+	}
+	zero, err := kind.Fold(nil)
+	return thing{stream: s, state: zero}, err
 }
 
 func (ts *things) keep(t thing) {

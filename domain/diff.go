@@ -31,6 +31,7 @@ type Change struct {
 	Was     Version `json:"was"`
 	Change  string  `json:"change"` // added | edited | removed
 	Fields  []Line  `json:"fields"`
+	Part    int     `json:"part,omitempty"` // of several calls, from 1
 }
 
 // The three ways a thing can change.

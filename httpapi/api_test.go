@@ -116,7 +116,7 @@ func TestAProposalIsDecidedOnceAndWhoComesSecondIsTold(t *testing.T) {
 	if res := w.do("POST", "/api/v1/proposals/"+w.held+"/decline", `{"code":"not-now"}`, as(w.ada)); res.Code != http.StatusBadRequest {
 		t.Errorf("a no without a reason: %d", res.Code)
 	}
-	if res := w.do("POST", "/api/v1/proposals/"+w.held+"/approve", `{"parts":[1]}`, as(w.ada)); w.problem(res).Code != "unsupported" {
+	if res := w.do("POST", "/api/v1/proposals/"+w.held+"/approve", `{"parts":[2]}`, as(w.ada)); w.problem(res).Code != "invalid" {
 		t.Errorf("a part: %d", res.Code)
 	}
 	res := w.do("POST", "/api/v1/proposals/"+w.held+"/approve", `{"digest":`+quoted(p.Digest)+`}`, as(w.ada))

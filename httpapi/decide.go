@@ -27,8 +27,8 @@ var declineCode = regexp.MustCompile(`^[a-z][a-z-]{0,39}$`)
 
 // Deciding: the console's forms and the interface both come here.
 
-func (s *Server) approve(ctx context.Context, by domain.Person, id, digest string) (commands.Outcome, error) {
-	out, err := s.desk.Approve(ctx, by, id, digest)
+func (s *Server) approve(ctx context.Context, by domain.Person, id, digest string, parts ...int) (commands.Outcome, error) {
+	out, err := s.desk.Approve(ctx, by, id, digest, parts...)
 	if err != nil {
 		return out, err
 	}
@@ -184,10 +184,10 @@ func (s *Server) postApprove(w http.ResponseWriter, r *http.Request, who caller)
 	if err != nil {
 		return err
 	}
-	if in.Parts != nil {
-		return domain.Refuse("unsupported", "A proposal is approved or declined as a whole. Leave `parts` out.")
+	if in.Parts != nil && len(in.Parts) == 0 {
+		return domain.Refuse("invalid", "Name the parts to keep, or leave `parts` out for all of them. To keep none, decline.")
 	}
-	out, err := s.approve(r.Context(), who.person, chi.URLParam(r, "proposal"), in.Digest)
+	out, err := s.approve(r.Context(), who.person, chi.URLParam(r, "proposal"), in.Digest, in.Parts...)
 	if err != nil {
 		return err
 	}

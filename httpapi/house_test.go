@@ -35,6 +35,7 @@ type house struct {
 	position  domain.Position
 	accounts  *accounts
 	fault     error           // of the log, while set
+	unsigned  error           // of its signed heads, while set
 	moved     *commands.Moved // what the next approval finds changed
 	unknown   bool            // the next append's answer is lost
 	behind    int64
@@ -259,9 +260,12 @@ func (h *house) decide(by domain.Person, id string) (*Proposal, error) {
 }
 
 // Approve is the desk's.
-func (h *house) Approve(_ context.Context, by domain.Person, id, digest string) (commands.Outcome, error) {
+func (h *house) Approve(_ context.Context, by domain.Person, id, digest string, parts ...int) (commands.Outcome, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if len(parts) > 0 && !slices.Equal(parts, []int{1}) {
+		return refusal("invalid", "There is no such part here."), nil
+	}
 	p, err := h.decide(by, id)
 	if err != nil {
 		return commands.Outcome{}, err

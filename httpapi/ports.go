@@ -19,7 +19,7 @@ type Road interface {
 // Desk is where people decide: commands.Desk. A meant no is an outcome or a
 // *domain.Refusal; both are understood.
 type Desk interface {
-	Approve(ctx context.Context, by domain.Person, proposal, digest string) (commands.Outcome, error)
+	Approve(ctx context.Context, by domain.Person, proposal, digest string, parts ...int) (commands.Outcome, error)
 	Decline(ctx context.Context, by domain.Person, proposal, code, words string) (commands.Outcome, error)
 	Undo(ctx context.Context, by domain.Person, action domain.ID, wish commands.Taking) (commands.Outcome, error)
 	// Undoable is what Undo would do, and writes nothing.
@@ -173,4 +173,7 @@ type Health interface {
 	Writable(ctx context.Context) error
 	// Behind is how many events the slowest read model has not seen.
 	Behind(ctx context.Context) (int64, error)
+	// Signed is nil when the log's last signed head is everywhere it was to be
+	// sent, or none is sent. The server works without.
+	Signed() error
 }

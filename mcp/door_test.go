@@ -186,7 +186,9 @@ func dial(t testing.TB, transport sdk.Transport, version string) *sdk.ClientSess
 	return s
 }
 
-func ages() []string { return []string{modern, lastHandshake, "2025-06-18"} }
+func ages() []string {
+	return []string{modern, lastHandshake, "2025-06-18", "2025-03-26", "2024-11-05"}
+}
 
 // golden compares with a file, or writes it under -update.
 func golden(t *testing.T, name string, got []byte) {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -293,10 +294,20 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request, who Caller) bool {
 }
 
 func (d *Door) admitBody(w http.ResponseWriter, r *http.Request, who Caller) bool {
+	// A body that drips in would keep its place for ever.
+	arrive := http.NewResponseController(w)
+	_ = arrive.SetReadDeadline(time.Now().Add(d.patience.body)) // where there is no connection there is nothing to wait for
 	message, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+	_ = arrive.SetReadDeadline(time.Time{})
 	if _, big := errors.AsType[*http.MaxBytesError](err); big {
 		d.turnedAway(r.Context(), who.call(), tooLarge)
 		refuse(w, http.StatusRequestEntityTooLarge, tooLarge)
+		return false
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		d.turnedAway(r.Context(), who.call(), tooSlow)
+		w.Header().Set("Connection", "close") // the rest may still come
+		refuse(w, http.StatusRequestTimeout, tooSlow)
 		return false
 	}
 	if err != nil {
@@ -319,7 +330,10 @@ func (d *Door) admitBody(w http.ResponseWriter, r *http.Request, who Caller) boo
 	return true
 }
 
-var tooLarge = domain.Refuse("too-large", "A message is at most %d bytes. Send less at once.", maxMessage)
+var (
+	tooLarge = domain.Refuse("too-large", "A message is at most %d bytes. Send less at once.", maxMessage)
+	tooSlow  = domain.Refuse("malformed", "The message did not arrive in time. Send it again, in one go.")
+)
 
 // unauthorised is 401. The challenge names no metadata: keys are given by a
 // person, and a client must not be sent to sign in for one.

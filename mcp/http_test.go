@@ -279,6 +279,32 @@ func TestARequestOfBothAgesAtOnceIsRefusedWithTheVersionsSpoken(t *testing.T) {
 	}
 }
 
+func TestTheOldProtocolIsNoWayAround(t *testing.T) {
+	r := always(commands.Outcome{Outcome: commands.Done})
+	url := serve(t, open(t, r, told(editor))).URL
+	call := message(`{"article":"art_1"}`)
+	for name, request := range map[string]struct {
+		body   string
+		change func(*http.Request)
+	}{
+		"a call before the handshake":        {call, nil},
+		"one of an old version":              {call, func(r *http.Request) { r.Header.Set(versionHeader, "2024-11-05") }},
+		"one of no version":                  {call, func(r *http.Request) { r.Header.Set(versionHeader, "1999-01-01") }},
+		"a new one without headers":          {modernCall, nil},
+		"a new one under an old version":     {modernCall, func(r *http.Request) { r.Header.Set(versionHeader, "2025-06-18") }},
+		"an old one under the new version":   {call, newAge("tools/call", "article_update")},
+		"one in a session that is not there": {call, func(r *http.Request) { r.Header.Set(sessionHeader, "made-up") }},
+	} {
+		status, _, body := post(t, url, request.body, request.change)
+		if status == http.StatusOK && !bytes.Contains(body, []byte(`"error"`)) {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+	}
+	if n := len(r.asked()); n != 0 {
+		t.Errorf("%d calls came down the road", n)
+	}
+}
+
 func TestOneKeyKeepsOnlySoManySessions(t *testing.T) {
 	d := open(t, always(commands.Outcome{}), told(editor))
 	url := serve(t, d).URL

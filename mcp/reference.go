@@ -25,7 +25,24 @@ func Reference(registry *action.Registry) []byte {
 	for _, t := range tools {
 		writeTool(&b, t.action)
 	}
+	writeJobs(&b, registry)
 	return b.Bytes()
+}
+
+// writeJobs tells what clients show to people beside the tools.
+func writeJobs(b *bytes.Buffer, registry *action.Registry) {
+	b.WriteString("\n## Jobs\n\nJobs (prompts) are what people pick from their client's menu. Each is offered to whoever has the tools it needs.\n\n| job | what it does | asks for |\n|---|---|---|\n")
+	for _, p := range promptsOf(registry) {
+		asks := make([]string, len(p.def.Arguments))
+		for i, a := range p.def.Arguments {
+			asks[i] = "`" + a.Name + "`"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", p.def.Name, p.def.Description, strings.Join(asks, ", "))
+	}
+	b.WriteString("\n## Addresses\n\nWhat can be attached to a conversation (resources). Sites are listed; the rest is found by its id, which clients complete.\n\n| address | what is there |\n|---|---|\n")
+	for _, r := range resources() {
+		fmt.Fprintf(b, "| `%s` | %s |\n", r.template(), r.about)
+	}
 }
 
 const referenceHead = `# Tools

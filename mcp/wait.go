@@ -15,15 +15,16 @@ import (
 	"assent/domain/proposal"
 )
 
-// patience is how long a call that waits for a person waits itself: for the
-// dialog in the person's client to be answered, and then for the decision. What
-// is longer meets the time-outs of clients.
+// patience is how long a door waits. A call that waits for a person waits
+// itself: for the dialog in the person's client to be answered, and then for the
+// decision. What is longer meets the time-outs of clients.
 type patience struct {
 	dialog, decision time.Duration
 	beat             time.Duration // between two words on how it goes
+	body             time.Duration // for a message to arrive
 }
 
-var usualPatience = patience{dialog: 25 * time.Second, decision: 20 * time.Second, beat: 2 * time.Second}
+var usualPatience = patience{dialog: 25 * time.Second, decision: 20 * time.Second, beat: 2 * time.Second, body: 30 * time.Second}
 
 // decide is the name under which a person is asked to open a proposal's page.
 const decide = "decide"
@@ -59,10 +60,9 @@ func isNewAge(req *sdk.CallToolRequest) bool { return req.ProtocolVersion() >= m
 // page is how a person is asked to open a proposal.
 func page(a *action.Action, held commands.Held) *sdk.ElicitParams {
 	return &sdk.ElicitParams{
-		Mode:          "url",
-		Message:       fmt.Sprintf("“%s” waits for a person (%s). Open the page to see what would change, and say yes or no there.", a.Title, held.ID),
-		URL:           held.URL,
-		ElicitationID: held.ID,
+		Mode:    "url",
+		Message: fmt.Sprintf("“%s” waits for a person (%s). Open the page to see what would change, and say yes or no there.", a.Title, held.ID),
+		URL:     held.URL,
 	}
 }
 
@@ -109,7 +109,9 @@ func (d *Door) dialog(ctx context.Context, a *action.Action, req *sdk.CallToolRe
 	defer stop()
 	answers := make(chan string, 1)
 	go func() {
-		res, err := req.Session.Elicit(asking, page(a, held))
+		p := page(a, held)
+		p.ElicitationID = held.ID // by which it is told that it is over
+		res, err := req.Session.Elicit(asking, p)
 		if err != nil {
 			answers <- "cancel" // it said it could, and could not: nobody was asked
 			return

@@ -43,7 +43,7 @@ func (o *office) ask(c commands.Call) (commands.Outcome, error) {
 			ID: "prop_1", URL: "http://assent.test/proposals/prop_1", Cause: "tool", Expires: time.Now().Add(time.Hour), State: "waiting",
 		}}, nil
 	}
-	if c.Action != "proposal.get" || c.Principal.ID != "agent_a" || string(c.Args) != `{"proposal":"prop_1"}` {
+	if c.Action != "proposal.get" || c.Principal.ID == "agent_b" || string(c.Args) != `{"proposal":"prop_1"}` {
 		return refusedBecause("not-found", "You have no such proposal."), nil
 	}
 	o.mu.Lock()
@@ -116,8 +116,8 @@ func pages() *sdk.ElicitationCapabilities {
 func accept(context.Context) string { return "accept" }
 
 var (
-	patient = patience{dialog: time.Minute, decision: time.Minute, beat: time.Millisecond}
-	hasty   = patience{dialog: time.Minute, decision: time.Millisecond, beat: time.Minute}
+	patient = patience{dialog: time.Minute, decision: time.Minute, beat: time.Millisecond, body: time.Minute}
+	hasty   = patience{dialog: time.Minute, decision: time.Millisecond, beat: time.Minute, body: time.Minute}
 )
 
 // twoAges are those in which a client can show a page.
@@ -196,7 +196,10 @@ func TestThePageIsTheProposalsOwnAndNothingElse(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := <-b.shown
-		want := &sdk.ElicitParams{Mode: "url", Message: p.Message, URL: "http://assent.test/proposals/prop_1", ElicitationID: "prop_1"}
+		want := &sdk.ElicitParams{Mode: "url", Message: p.Message, URL: "http://assent.test/proposals/prop_1"}
+		if version == lastHandshake {
+			want.ElicitationID = "prop_1"
+		}
 		if diff := cmp.Diff(want, p); diff != "" || !strings.Contains(p.Message, "prop_1") {
 			t.Errorf("%s (-want +got):\n%s", version, diff)
 		}
@@ -268,7 +271,7 @@ func TestNobodyIsAskedWhoseClientCannotShowAPage(t *testing.T) {
 }
 
 func TestALateAnswerInTheClientHoldsNobodyUp(t *testing.T) {
-	o, url := newOffice(t, patience{dialog: time.Minute, decision: time.Minute, beat: time.Minute})
+	o, url := newOffice(t, patience{dialog: time.Minute, decision: time.Minute, beat: time.Minute, body: time.Minute})
 	over := make(chan struct{})
 	b := newBrowser(t, url, lastHandshake, pages(), func(context.Context) string {
 		<-over // the person decides in the console meanwhile
@@ -444,4 +447,23 @@ func TestACallSentAgainWithoutAnAnswerIsAskedAgain(t *testing.T) {
 	if err != nil || outcomeOf(t, third).Outcome != commands.Refused {
 		t.Errorf("%v %+v", err, third)
 	}
+}
+
+func TestALocalClientThatLeavesWhileACallWaitsIsNotWaitedFor(t *testing.T) {
+	o, _ := newOffice(t, patient)
+	x := sit(t, o.door)
+	x.ask(strings.Replace(initialize(lastHandshake), `"capabilities":{}`, `"capabilities":{"elicitation":{"url":{}}}`, 1), lastHandshake)
+	x.say(initialized)
+	x.say(`{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"site_publish","arguments":{"site":"main"}}}`)
+	<-o.looked
+	_ = x.in.Close()
+	for { // the dialog, and then the answer
+		if a := x.hear(); a.ID == 8.0 {
+			if a.Error != nil || !strings.Contains(string(a.Result), `"outcome":"waiting"`) {
+				t.Errorf("%s %+v", a.Result, a.Error)
+			}
+			break
+		}
+	}
+	x.ends()
 }

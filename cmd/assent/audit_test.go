@@ -10,6 +10,7 @@ import (
 	"assent/commands"
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/batch"
 	"assent/domain/delivery"
 	"assent/httpapi"
 )
@@ -49,8 +50,8 @@ func TestEverythingAskedIsInTheAudit(t *testing.T) {
 	made := do("ana", "standing.make", advance("article.update")).Action
 	newcomer := do("ana", "person.seat", map[string]any{"role": "editor"}).Target.ID
 
-	hook := do("ana", "webhook.create", map[string]any{"url": "https://example.org/first"}).Target.ID
-	closed := do("ana", "webhook.create", map[string]any{"url": "https://example.org/second"}).Target.ID
+	hook := do("ana", "webhook.create", map[string]any{"url": "https://localhost/first"}).Target.ID
+	closed := do("ana", "webhook.create", map[string]any{"url": "https://localhost/second"}).Target.ID
 
 	asks := map[string]struct {
 		who  string
@@ -88,12 +89,14 @@ func TestEverythingAskedIsInTheAudit(t *testing.T) {
 		"elevation.end":     {"ana", map[string]any{"agent": spare, "id": lent}},
 		"standing.make":     {"ana", advance("page.update")},
 		"standing.end":      {"ana", map[string]any{"agent": spare, "id": made}},
+		"plan.file":         {"bot", map[string]any{"title": "Later", "calls": []any{map[string]any{"tool": "article_update", "arguments": map[string]any{"article": art.Target.ID, "title": "Later"}}}}},
 		"skill.accept":      {"ana", map[string]any{"skill": "house-voice", "digest": "sha256:" + strings.Repeat("0", 64)}},
+		"readmodel.skip":    {"ana", map[string]any{"event": "evt_06g0example000000000000000"}},
 		"rules.update":      {"ana", map[string]any{"site": "main", "pace": 50}},
 		"person.seat":       {"ana", map[string]any{"role": "auditor"}},
 		"person.unseat":     {"ana", map[string]any{"person": newcomer}},
 		"webhook.list":      {"bot", nil},
-		"webhook.create":    {"ana", map[string]any{"url": "https://example.org/third"}},
+		"webhook.create":    {"ana", map[string]any{"url": "https://localhost/third"}},
 		"webhook.update":    {"ana", map[string]any{"webhook": hook, "paused": true}},
 		"webhook.rotate":    {"ana", map[string]any{"webhook": hook}},
 		"webhook.reveal":    {"ana", map[string]any{"webhook": hook}},
@@ -131,6 +134,9 @@ func TestEverythingAskedIsInTheAudit(t *testing.T) {
 
 	rows := p.audit(t, "ana")
 	for _, a := range s.registry.All() {
+		if a == batch.Run { // each of its parts has a line of its own, and it has none
+			continue
+		}
 		if _, tried := asked[a.Name]; !tried {
 			t.Errorf("%s was not asked for: add it to the table", a.Name)
 			continue

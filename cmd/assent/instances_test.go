@@ -46,8 +46,8 @@ func (p *alternating) act(t *testing.T, name, action string, args map[string]any
 	return p.other().act(t, name, action, args)
 }
 
-func (p *alternating) approve(t *testing.T, name, proposal, digest string) commands.Outcome {
-	return p.other().approve(t, name, proposal, digest)
+func (p *alternating) approve(t *testing.T, name, proposal, digest string, parts ...int) commands.Outcome {
+	return p.other().approve(t, name, proposal, digest, parts...)
 }
 
 func (p *alternating) decline(t *testing.T, name, proposal, reason string) commands.Outcome {

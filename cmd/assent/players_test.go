@@ -186,11 +186,14 @@ func (p *people) act(t *testing.T, name, action string, args map[string]any) com
 	return outcome(t, text)
 }
 
-func (p *people) approve(t *testing.T, name, proposal, digest string) commands.Outcome {
+func (p *people) approve(t *testing.T, name, proposal, digest string, parts ...int) commands.Outcome {
 	t.Helper()
 	body := map[string]any{}
 	if digest != "" {
 		body["digest"] = digest
+	}
+	if len(parts) > 0 {
+		body["parts"] = parts
 	}
 	_, text := p.ask(t, name, "POST", "/proposals/"+proposal+"/approve", body)
 	return outcome(t, text)
@@ -449,8 +452,8 @@ func (p *inProcess) got(t *testing.T) func(commands.Outcome, error) commands.Out
 	}
 }
 
-func (p *inProcess) approve(t *testing.T, name, proposal, digest string) commands.Outcome {
-	return p.got(t)(p.server.desk.Approve(t.Context(), p.seats[name], proposal, digest))
+func (p *inProcess) approve(t *testing.T, name, proposal, digest string, parts ...int) commands.Outcome {
+	return p.got(t)(p.server.desk.Approve(t.Context(), p.seats[name], proposal, digest, parts...))
 }
 
 func (p *inProcess) decline(t *testing.T, name, proposal, reason string) commands.Outcome {

@@ -54,7 +54,7 @@ func Register(lists ...[]*Action) (*Registry, error) {
 
 func fit(a *Action) error {
 	kind, verb, ok := strings.Cut(a.Name, ".")
-	named := ok && kind != "" && verb != "" || a.Name == "whoami"
+	named := ok && kind != "" && verb != "" || a.Name == "whoami" || a.Name == "batch"
 	switch {
 	case !named:
 		return fmt.Errorf("action %q is not named kind.verb", a.Name)

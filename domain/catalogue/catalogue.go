@@ -7,6 +7,7 @@ import (
 	"assent/domain/address"
 	"assent/domain/agent"
 	"assent/domain/article"
+	"assent/domain/batch"
 	"assent/domain/command"
 	"assent/domain/conduct"
 	"assent/domain/containment"
@@ -16,6 +17,7 @@ import (
 	"assent/domain/page"
 	"assent/domain/person"
 	"assent/domain/proposal"
+	"assent/domain/readmodel"
 	"assent/domain/rules"
 	"assent/domain/site"
 	"assent/domain/skill"
@@ -30,7 +32,7 @@ func Actions() (*action.Registry, error) {
 	return action.Register(
 		site.Actions, page.Actions, article.Actions, live.Actions,
 		proposal.Actions, agent.Actions, person.Actions, workspace.Actions, rules.Actions,
-		webhook.Actions, delivery.Actions, skill.Actions,
+		webhook.Actions, delivery.Actions, skill.Actions, batch.Actions, readmodel.Actions,
 	)
 }
 
@@ -56,6 +58,6 @@ func all() []action.Kind {
 	return []action.Kind{
 		article.Kind, page.Kind, site.Kind, live.Kind, address.Kind,
 		workspace.Kind, person.Kind, agent.Kind, proposal.Kind, conduct.Kind, command.Kind, rules.Kind, pace.Kind,
-		webhook.Kind, delivery.Kind, skill.Kind, containment.Kind,
+		webhook.Kind, delivery.Kind, skill.Kind, containment.Kind, readmodel.Kind,
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"assent/domain/person"
 	"assent/domain/policy"
 	"assent/domain/proposal"
+	"assent/domain/readmodel"
 	"assent/domain/rules"
 	"assent/domain/site"
 	"assent/domain/skill"
@@ -131,6 +132,9 @@ var histories = map[string][]any{
 	},
 	"skill": {
 		skill.Accepted{Digest: "sha256:9b1c"},
+	},
+	"readmodel": {
+		readmodel.Skipped{},
 	},
 	"conduct": {
 		conduct.Refused{Action: "site.publish", Target: "main", Code: "scope", Why: "This needs `publish`.", Count: 21},

@@ -36,6 +36,7 @@ type Question struct {
 	Paced   int    `json:"paced,omitempty"`   // different things the agent has changed in PaceWindow, with this one
 	Outside bool   `json:"outside,omitempty"` // influenced by content from outside
 	Gate    string `json:"gate,omitempty"`    // why an agent may only ever ask for this
+	Planned bool   `json:"planned,omitempty"` // part of a plan that is filed for a person
 
 	Skill *Skill            `json:"skill,omitempty"`
 	Check *domain.AutoCheck `json:"autoCheck,omitempty"` // of a publish in auto mode

@@ -225,7 +225,7 @@ func TestEveryRuleIsHeard(t *testing.T) {
 				t.Fatalf("%s found something and says nothing", f.Rule)
 			}
 		}
-		if n := len(policy.Passed(v)) + len(v.Findings); n != 19 || len(heard) != n {
+		if n := len(policy.Passed(v)) + len(v.Findings); n != 20 || len(heard) != n {
 			t.Fatalf("heard %d rules, %d of them different", n, len(heard))
 		}
 		if want := strictest; v.Lifted == "" && v.Answer != want || v.Rules != policy.Revision {
@@ -245,7 +245,7 @@ func TestAnEarlierRevisionStillAnswers(t *testing.T) {
 		if diff := cmp.Diff(policy.Ask(q), now); diff != "" {
 			t.Fatalf("the present rules answer differently when asked again:\n%s", diff)
 		}
-		q.Rules, q.Outside, q.Gate = policy.Rules{}, false, "" // what there was at the time
+		q.Rules, q.Outside, q.Gate, q.Planned = policy.Rules{}, false, "", false // what there was at the time
 		if q.Skill != nil {
 			q.Skill.Changed = false
 		}

@@ -77,6 +77,7 @@ var rules = []rule{
 	{"hold-pace", holdPace},
 	{"hold-outside", holdOutside},
 	{"hold-gate", holdGate},
+	{"hold-planned", holdPlanned},
 }
 
 var fine domain.Finding
@@ -158,7 +159,7 @@ func permission(q Question) domain.Finding {
 }
 
 func mode(q Question) domain.Finding {
-	if governed(q) && writes(q) && Effective(q.Mode, q.Local) == Plan {
+	if governed(q) && writes(q) && !q.Planned && Effective(q.Mode, q.Local) == Plan {
 		return refuse("mode", "This agent is in plan mode: it reads, previews and rehearses, and changes nothing.")
 	}
 	return fine
@@ -295,6 +296,13 @@ func lowRisk(q Question) bool {
 
 // holdGate holds what an agent may only ever ask for, such as reaching out of
 // the house, or a freer mode for a while.
+func holdPlanned(q Question) domain.Finding {
+	if q.Planned && writes(q) {
+		return hold("plan", "It is part of a plan that was filed for a person to decide.")
+	}
+	return fine
+}
+
 func holdGate(q Question) domain.Finding {
 	if q.Gate != "" && governed(q) {
 		return hold("gate", q.Gate)

@@ -171,6 +171,8 @@ func add(q *policy.Question, name, value string) error {
 		q.Outside = value == "outside"
 	case "gate":
 		q.Gate = "It reaches outside, so an owner decides."
+	case "filed":
+		q.Planned = value == "plan"
 	case "action":
 		q.Action = value
 	default:

@@ -38,6 +38,7 @@ type Proposal struct {
 	Results  []Result
 	Approval domain.ID // the action that approved
 	Reminded bool      // it was said that its time is nearly over
+	Chosen   []Chosen  // parts that are carried out; none: all
 }
 
 // Fields show where it stands.
@@ -86,6 +87,7 @@ type Filed struct {
 	Clipped  bool             `json:"clipped,omitempty"`
 	Reads    []Read           `json:"reads"` // what it was rehearsed on
 	Expires  time.Time        `json:"expires"`
+	Together bool             `json:"together,omitempty"` // its calls are carried out all or none
 }
 
 // Counts is how big a card is.
@@ -122,6 +124,10 @@ type Called struct {
 	Action string          `json:"action"`
 	Args   json.RawMessage `json:"args"`
 	Target string          `json:"target"` // the stream it would change
+
+	// Of one of several only.
+	Digest string `json:"digest,omitempty"` // of its own part of the card
+	Needs  []int  `json:"needs,omitempty"`  // parts it was rehearsed on: without them it falls
 }
 
 // Approved is a person's yes to what they saw.
@@ -135,6 +141,14 @@ type Approved struct {
 	Clipped bool            `json:"clipped,omitempty"`
 
 	Action domain.ID `json:"action"` // the deciding itself
+
+	Parts []Chosen `json:"parts,omitempty"` // of several calls: those that are carried out
+}
+
+// Chosen is one part of a card that was said yes to.
+type Chosen struct {
+	Part   int    `json:"part"`
+	Digest string `json:"digest"` // of that part of the card
 }
 
 // Assented is one person's yes to what takes more than one.
@@ -166,7 +180,7 @@ type Settled struct {
 // Result is what became of one call.
 type Result struct {
 	Part    int       `json:"part"`
-	Outcome string    `json:"outcome"` // done | idle | refused
+	Outcome string    `json:"outcome"` // done | idle | refused; of several also left (not chosen) | fell (with another)
 	Action  domain.ID `json:"action,omitempty"`
 	Code    string    `json:"code,omitempty"`
 	Reason  string    `json:"reason,omitempty"`
@@ -182,12 +196,13 @@ func (e Filed) Evolve(p Proposal) Proposal {
 func (e Called) Evolve(p Proposal) Proposal {
 	p.Calls = slices.DeleteFunc(slices.Clone(p.Calls), func(c Called) bool { return c.Part == e.Part })
 	p.Calls = append(p.Calls, e)
+	slices.SortFunc(p.Calls, func(a, b Called) int { return a.Part - b.Part })
 	return p
 }
 
 // Evolve notes the yes.
 func (e Approved) Evolve(p Proposal) Proposal {
-	p.Status, p.By, p.Approval = IsApproved, e.By, e.Action
+	p.Status, p.By, p.Approval, p.Chosen = IsApproved, e.By, e.Action, e.Parts
 	if e.Lines != nil {
 		p.Card.Digest, p.Card.Counts, p.Card.Lines, p.Card.Clipped = e.Digest, e.Counts, e.Lines, e.Clipped
 	}

@@ -12,7 +12,7 @@ const say = (value) => process.stdout.write(JSON.stringify(value) + "\n");
 const info = { name: "drive-" + job.sdk, version: "1.0.0" };
 const capabilities = { elicitation: { url: {} } };
 const open = async (request) => {
-  say({ open: request.params.url, id: request.params.elicitationId, mode: request.params.mode });
+  say({ open: request.params.url, mode: request.params.mode });
   return { action: "accept" };
 };
 
