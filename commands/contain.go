@@ -53,7 +53,7 @@ type Contained struct {
 // how long the person who decides waits for it before it goes on by itself, and
 // how much of what is left is told at once.
 const (
-	thingsAtOnce = 50
+	thingsAtOnce = 64
 	waitsFor     = 10 * time.Second
 	mostLeft     = 500
 )
@@ -353,19 +353,18 @@ func (r *Road) advance(ctx context.Context, at thing, begun domain.Record) error
 	if len(things) == 0 {
 		return r.note(ctx, at, begun, "settled", containment.Settled{})
 	}
-	next := containment.Advanced{Counts: state.Counts}
-	for _, s := range things {
-		counts, left, err := c.takeBack(s)
-		if err != nil {
-			return err
+	taken, err := c.takeAll(things)
+	if err != nil {
+		return err
+	}
+	next := containment.Advanced{After: nameOf(things[len(things)-1]), Counts: state.Counts}
+	for i, got := range taken {
+		next.Taken += got.counts.Taken
+		next.Conflicting += got.counts.Conflicting
+		next.Impossible += got.counts.Impossible
+		for _, l := range got.left {
+			next.Left = append(next.Left, containment.Left{Thing: nameOf(things[i]), Newest: l.Newest, Actions: l.Actions, Mark: l.Mark, Code: l.Code, Fields: l.Fields})
 		}
-		next.Taken += counts.Taken
-		next.Conflicting += counts.Conflicting
-		next.Impossible += counts.Impossible
-		for _, l := range left {
-			next.Left = append(next.Left, containment.Left{Thing: nameOf(s), Newest: l.Newest, Actions: l.Actions, Mark: l.Mark, Code: l.Code, Fields: l.Fields})
-		}
-		next.After = nameOf(s)
 	}
 	return r.note(ctx, at, begun, "after "+state.After, next)
 }

@@ -115,7 +115,7 @@ func (w *town) restart() {
 	}
 	w.road = commands.NewRoad(commands.Parts{
 		Log: w.log, Words: words, Kinds: catalogue.Kinds(), Registry: registry,
-		Sealer: unsealed{}, Traces: tracing{w.log}, Clock: w.now,
+		Sealer: unsealed{}, Traces: tracing{w.log}, Touched: tracing{w.log}, Clock: w.now,
 		ProposalURL: func(id string) string { return "/proposals/" + id },
 	})
 	w.desk = commands.NewDesk(w.road)

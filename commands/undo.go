@@ -14,6 +14,7 @@ import (
 	"assent/domain"
 	"assent/domain/address"
 	"assent/domain/command"
+	"assent/domain/containment"
 	"assent/domain/pace"
 	"assent/domain/proposal"
 )
@@ -34,8 +35,14 @@ type Taking struct {
 // events, newest first, in one append, while the workspace's window is open. It
 // refuses as undo-conflict when later work would be lost, with every field in
 // three columns; the person then chooses field by field. Undoing an undo is
-// undoing any action.
+// undoing any action. What several actions belong to, such as a batch, is taken
+// back as Contain does it.
 func (d *Desk) Undo(ctx context.Context, by domain.Person, id domain.ID, wish Taking) (Outcome, error) {
+	if batch, err := d.several(ctx, by, id); err != nil {
+		return Outcome{}, err
+	} else if batch != "" {
+		return d.Contain(ctx, by, Containing{Scope: containment.Scope{Batch: batch}, Late: wish.Late, Reason: wish.Reason, CommandID: wish.CommandID})
+	}
 	return d.attempt(ctx, by, takingBack, func(dec *decision) (Outcome, error) {
 		if wish.CommandID != "" {
 			dec.id = domain.ActionFor(by.Workspace(), dec.envelope().Principal.String(), takingBack+"/"+string(id), wish.CommandID)
@@ -54,7 +61,7 @@ func (d *Desk) Undo(ctx context.Context, by domain.Person, id domain.ID, wish Ta
 			return Outcome{}, err
 		}
 		w, err := u.judge()
-		if no, meant := errors.AsType[*domain.Refusal](err); meant && w.Columns != nil {
+		if no, meant := errors.AsType[*domain.Refusal](err); meant && w.chosenFrom(wish) {
 			return Outcome{Outcome: Refused, Action: dec.id, Refusal: no, Conflict: w}, nil
 		}
 		if err != nil {
@@ -62,6 +69,36 @@ func (d *Desk) Undo(ctx context.Context, by domain.Person, id domain.ID, wish Ta
 		}
 		return u.perform()
 	})
+}
+
+// several is what several actions belong to, where an id stands for that rather
+// than for one action: a batch, or taking things back together.
+func (d *Desk) several(ctx context.Context, by domain.Person, id domain.ID) (batch string, err error) {
+	if d.road.Touched == nil || by.IsZero() || !plainID.MatchString(string(id)) {
+		return "", nil
+	}
+	head, err := d.road.Log.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	traces, err := d.road.Traces.Trace(ctx, by.Workspace(), id, head.Position)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range traces {
+		if t.Stream.Category != containment.Kind.Category {
+			return "", nil
+		}
+		batch = t.Stream.ID
+	}
+	if batch != "" {
+		return batch, nil
+	}
+	things, err := d.road.Touched.Touched(ctx, by.Workspace(), containment.Scope{Batch: string(id)}, "", 1, head.Position)
+	if err != nil || len(things) == 0 {
+		return "", err
+	}
+	return string(id), nil
 }
 
 // Undoable is whether a person could take an action back now, and what would
@@ -287,6 +324,11 @@ func nameOfColumn(c domain.Column) string {
 		return c.Field
 	}
 	return c.Of + "/" + c.Field
+}
+
+// chosenFrom says that the fields are to be chosen from, or were.
+func (w *Comparison) chosenFrom(wish Taking) bool {
+	return w != nil && (!wish.Choice.IsZero() || slices.ContainsFunc(w.Columns, func(c domain.Column) bool { return !c.Clean }))
 }
 
 func digestOf(undoes domain.ID, columns []domain.Column) (string, error) {

@@ -3,6 +3,7 @@ package commands
 import (
 	"errors"
 	"slices"
+	"sync"
 
 	"assent/domain"
 	"assent/domain/action"
@@ -143,6 +144,47 @@ func titleOf(p past) (string, error) {
 // undoOf is the id of what takes an action back on a thing.
 func (c *containing) undoOf(id domain.ID, s domain.Stream) domain.ID {
 	return domain.Derive("cmd", c.id, "back", string(id), s.Category+"/"+s.ID)
+}
+
+// taken is what became of one thing.
+type taken struct {
+	counts containment.Counts
+	left   []PlanLine
+	err    error
+}
+
+// hands is how many things are taken back at the same time: their appends share
+// what it costs to make them last.
+const hands = 16
+
+// takeAll takes things back, many at once. What finds its address taken is tried
+// again afterwards: it may have been by another of them.
+func (c *containing) takeAll(things []domain.Stream) ([]taken, error) {
+	all := make([]taken, len(things))
+	take := func(i int) { all[i].counts, all[i].left, all[i].err = c.takeBack(things[i]) }
+	var busy sync.WaitGroup
+	next := make(chan int)
+	for range min(hands, len(things)) {
+		busy.Go(func() {
+			for i := range next {
+				take(i)
+			}
+		})
+	}
+	for i := range things {
+		next <- i
+	}
+	close(next)
+	busy.Wait()
+	for i, t := range all {
+		if slices.ContainsFunc(t.left, func(l PlanLine) bool { return l.Code == "taken" }) {
+			take(i)
+		}
+		if all[i].err != nil {
+			return nil, all[i].err
+		}
+	}
+	return all, nil
 }
 
 // mostAtOnce is how many events go back in one append: a thing that was changed

@@ -20,7 +20,7 @@ import (
 // spelled as the read actions of the same names spell it. What was not there
 // then is a refusal with the code not-found.
 type Past interface {
-	Sites(ctx context.Context, p action.Page) (items any, next string, err error)
+	Sites(ctx context.Context, p action.Page) (items []SiteRow, next string, err error)
 	Site(ctx context.Context, handle string) (any, error)
 	Pages(ctx context.Context, args page.ListArgs) (items any, next string, err error)
 	Articles(ctx context.Context, args article.ListArgs) (items any, next string, err error)

@@ -177,6 +177,9 @@ var notices = map[string]string{
 	"accepted":   "Noted. Changes made under any other version of these files wait for a person.",
 	"rebuilding": "It has begun. This page shows how far it is.",
 	"switched":   "The generation before is live again.",
+	"hooked":     "It is told of what happens from now on. Its secret is shown when you ask for it.",
+	"rotated":    "A new secret is in force. For a day messages are signed with the old one as well.",
+	"sending":    "It is on its way. What does not arrive is listed here.",
 	"advanced":   "From now on it does this without asking. Each time is in the audit.",
 	"welcome":    "You are the owner. Next: make an agent and give it a key.",
 }

@@ -210,7 +210,7 @@ func TestHostileTextIsShownAsTextOnEveryPage(t *testing.T) {
 			w.accounts.names[seat] = text
 		}
 		for _, path := range []string{
-			"/", "/proposals/" + w.held, "/proposals/" + w.held + "/approve", "/audit", "/audit/" + w.act, "/audit/" + w.act + "/why", "/audit/" + w.act + "/undo",
+			"/", "/proposals/" + w.held, "/proposals/" + w.held + "/approve", "/audit", "/audit/" + w.act, "/audit/" + w.act + "/why", "/audit/" + w.act + "/undo", "/contain?hours=24&agent=" + w.agent,
 			"/agents", "/agents/" + w.agent, "/people", "/changes/main", "/signout", "/audit?action=" + url.QueryEscape(text), "/signin?next=" + url.QueryEscape(text),
 		} {
 			res := w.do("GET", path, "", as(w.ada))
@@ -247,7 +247,7 @@ func inert(t *testing.T, where, page string) {
 
 func TestEveryFieldOfEveryFormHasALabel(t *testing.T) {
 	w := newWorld(t)
-	paths := []string{"/", "/signin", "/agents", "/agents/" + w.agent, "/people", "/audit", "/changes/main", "/audit/" + w.act + "/undo", "/audit/" + w.act + "/why", "/setup?t=" + w.link(ForSetup, "fresh", "")}
+	paths := []string{"/", "/signin", "/agents", "/agents/" + w.agent, "/people", "/audit", "/changes/main", "/audit/" + w.act + "/undo", "/contain?hours=24&agent=" + w.agent, "/audit/" + w.act + "/why", "/setup?t=" + w.link(ForSetup, "fresh", "")}
 	for _, path := range paths {
 		page := w.do("GET", path, "", as(w.ada)).Body.String()
 		doc, err := html.Parse(strings.NewReader(page))

@@ -371,6 +371,10 @@ func TestReadinessSaysWhatIsWrong(t *testing.T) {
 	if res := w.do("GET", "/readyz", ""); res.Code != http.StatusOK {
 		t.Errorf("%d %s", res.Code, res.Body)
 	}
+	w.house.unsigned = errors.New("token=hidden is gone")
+	if res := w.do("GET", "/readyz", ""); res.Code != http.StatusOK || !strings.Contains(res.Body.String(), `"signedHeads":"failing"`) || strings.Contains(res.Body.String(), "hidden") {
+		t.Errorf("heads that get nowhere: %d %s", res.Code, res.Body)
+	}
 	w.behind = maxBehind + 1
 	if res := w.do("GET", "/readyz", ""); res.Code != http.StatusServiceUnavailable {
 		t.Errorf("far behind: %d", res.Code)

@@ -86,8 +86,9 @@ func (p present) list(kind action.Kind, on string) []object {
 	return list
 }
 
-func (p present) Sites(context.Context, action.Page) (any, string, error) {
-	return p.list(site.Kind, ""), "", nil
+func (p present) Sites(ctx context.Context, _ action.Page) ([]SiteRow, string, error) {
+	rows, err := p.house.Sites(ctx, p.ws)
+	return rows, "", err
 }
 
 func (p present) Site(_ context.Context, handle string) (any, error) {

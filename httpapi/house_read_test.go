@@ -255,6 +255,9 @@ func (h *house) Writable(context.Context) error {
 	return h.fault
 }
 
+// Signed is the health's.
+func (h *house) Signed() error { return h.unsigned }
+
 // Behind is the health's.
 func (h *house) Behind(context.Context) (int64, error) {
 	h.mu.Lock()

@@ -74,8 +74,9 @@ const maxBehind = 500
 // readyWithin is how long a database may take to say that it is there.
 const readyWithin = 5 * time.Second
 
-// getReady says whether changes can be recorded and are seen soon after. Why
-// not is for the server's own notes.
+// getReady says whether changes can be recorded and are seen soon after, and,
+// though that is no reason to send nobody here, whether signed heads get where
+// they should. Why not is for the server's own notes.
 func (s *Server) getReady(w http.ResponseWriter, r *http.Request, _ caller) error {
 	ctx, cancel := context.WithTimeout(r.Context(), readyWithin)
 	defer cancel()
@@ -84,7 +85,8 @@ func (s *Server) getReady(w http.ResponseWriter, r *http.Request, _ caller) erro
 		Log    string `json:"log"`        // ok | unavailable
 		Models string `json:"readModels"` // ok | stopped
 		Behind int64  `json:"behind"`
-	}{Log: "ok", Models: "ok"}
+		Heads  string `json:"signedHeads"` // ok | failing
+	}{Log: "ok", Models: "ok", Heads: "ok"}
 	if err := s.health.Writable(ctx); err != nil {
 		s.log.WarnContext(r.Context(), "not ready: the log cannot be written", "error", err)
 		state.Log = "unavailable"
@@ -95,6 +97,10 @@ func (s *Server) getReady(w http.ResponseWriter, r *http.Request, _ caller) erro
 		state.Models = "stopped"
 	}
 	state.Behind = behind
+	if err := s.health.Signed(); err != nil {
+		s.log.WarnContext(r.Context(), "the log's signed heads do not get everywhere", "error", err)
+		state.Heads = "failing"
+	}
 	state.Ready = state.Log == "ok" && state.Models == "ok" && behind <= maxBehind
 	if !state.Ready {
 		w.Header().Set("Retry-After", "5")

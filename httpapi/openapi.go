@@ -101,6 +101,8 @@ var (
 		`"changes":{"type":"array","items":{"type":"object","properties":{"of":{"type":"string"},"field":{"type":"string"},"before":{},"after":{}}}},` +
 		`"undo":{"type":"object","properties":{"until":{"type":"string","format":"date-time"}}},` +
 		`"verdict":{"type":"object"},"proposal":{"type":"object"},` +
+		`"conflict":{"type":"object","properties":{"digest":{"type":"string"},"columns":{"type":"array","items":{"type":"object","properties":{"of":{"type":"string"},"field":{"type":"string"},"before":{},"set":{},"now":{},"clean":{"type":"boolean"}}}}}},` +
+		`"contained":{"type":"object"},` +
 		`"refusal":{"type":"object","properties":{"code":{"type":"string"},"reason":{"type":"string"}}}}}`)
 	problemSchema = json.RawMessage(`{"type":"object","required":["type","title","status","code","detail"],"properties":{` +
 		`"type":{"type":"string"},"title":{"type":"string"},"status":{"type":"integer"},"code":{"type":"string"},` +

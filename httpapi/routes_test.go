@@ -42,6 +42,9 @@ var accepted = map[string]string{
 	"POST /agents/{agent}/keys": "s", "POST /agents/{agent}/keys/{key}/revoke": "s", "POST /workspace": "s",
 	"GET /api/v1/projections": "s", "POST /api/v1/projections/rebuild": "s", "POST /api/v1/projections/compare": "s", "POST /api/v1/projections/switch-back": "s",
 	"GET /system": "s", "POST /system": "s",
+	"GET /api/v1/webhooks": "s", "POST /api/v1/webhooks": "s", "PATCH /api/v1/webhooks/{webhook}": "s", "DELETE /api/v1/webhooks/{webhook}": "s",
+	"POST /api/v1/webhooks/{webhook}/secret": "s", "POST /api/v1/webhooks/{webhook}/rotate": "s", "POST /api/v1/webhooks/{webhook}/test": "s", "POST /api/v1/deliveries/{delivery}/retry": "s",
+	"GET /webhooks": "s", "POST /webhooks": "s", "POST /webhooks/{webhook}": "s", "POST /deliveries/{delivery}/retry": "s",
 	"GET /skills": "s", "POST /skills/{skill}/accept": "s",
 	"GET /people": "s", "POST /people": "s",
 }

@@ -51,6 +51,8 @@ type AuditRow struct {
 	Yes       *Yes              `json:"yes,omitempty"` // that it rests on
 	Undoes    domain.ID         `json:"undoes,omitempty"`
 	Undone    domain.ID         `json:"undone,omitempty"` // the action that took it back
+	Chose     *domain.Choice    `json:"chose,omitempty"`  // of an undo: field by field
+	Batch     domain.ID         `json:"batch,omitempty"`  // what it belongs to with others: taken back together as such
 	Undo      *commands.Undo    `json:"undo,omitempty"`   // while a person can take it back; filled in here
 	Count     int               `json:"count,omitempty"`  // more than 1: this many alike in a minute
 

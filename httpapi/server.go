@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -26,6 +27,7 @@ type Config struct {
 	Content  Content
 	Health   Health
 	Operator Operator
+	Webhooks Webhooks
 	Registry *action.Registry
 	Signer   *Signer
 	Log      *slog.Logger
@@ -49,6 +51,7 @@ type Server struct {
 	content  Content
 	health   Health
 	operator Operator
+	webhooks Webhooks
 	registry *action.Registry
 	signer   *Signer
 	log      *slog.Logger
@@ -77,7 +80,7 @@ func New(c Config) (*Server, error) {
 		return nil, errors.New("a server needs a signer, a log and the registry of actions")
 	}
 	s := &Server{
-		road: c.Road, desk: c.Desk, seater: c.Seater, accounts: c.Accounts, queries: c.Queries, content: c.Content, health: c.Health, operator: c.Operator,
+		road: c.Road, desk: c.Desk, seater: c.Seater, accounts: c.Accounts, queries: c.Queries, content: c.Content, health: c.Health, operator: c.Operator, webhooks: c.Webhooks,
 		registry: c.Registry, signer: c.Signer, log: c.Log,
 		public: public, hosts: allowed(public, c.Hosts), home: c.Home, version: c.Version, features: c.Features, kept: c.Kept, now: c.Now,
 		door: newDoorkeeper(), render: render.New(),
@@ -189,5 +192,5 @@ func (s *Server) routes() []route {
 		{method: "GET", path: "/preview/{token}", accepts: open, do: s.toRoot, public: true},
 		{method: "GET", path: "/preview/{token}/*", accepts: open, do: s.getPreview, public: true},
 		{method: "GET", path: "/assets/{name}", accepts: open, do: s.getAsset, public: true},
-	}, append(s.console(), s.takings()...)...)
+	}, slices.Concat(s.console(), s.takings(), s.webhookRoutes(v1), s.webhookPages())...)
 }

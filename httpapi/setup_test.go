@@ -44,7 +44,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.server, err = New(Config{
-		Road: w.house, Desk: w.house, Seater: w.house, Accounts: w.accounts, Queries: w.house, Content: w.shelf, Health: w.house, Operator: w.keeper,
+		Road: w.house, Desk: w.house, Seater: w.house, Accounts: w.accounts, Queries: w.house, Content: w.shelf, Health: w.house, Operator: w.keeper, Webhooks: w.house,
 		Registry: w.registry, Signer: signer, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		URL: origin, Home: "home", Version: "test", Now: w.clock,
 	})

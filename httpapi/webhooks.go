@@ -97,11 +97,11 @@ func (s *Server) webhookPages() []route {
 }
 
 func (s *Server) getWebhooks(w http.ResponseWriter, r *http.Request, who caller) error {
-	page, err := pageOf(r)
+	part, err := sectionOf(r.URL.Query(), nil, nil)
 	if err != nil {
 		return err
 	}
-	list, err := s.webhooks.Webhooks(r.Context(), who.workspace, page)
+	list, err := s.webhooks.Webhooks(r.Context(), who.workspace, action.Page{Cursor: part.cursor, Limit: part.limit})
 	if err != nil {
 		return err
 	}
@@ -118,19 +118,17 @@ func (s *Server) postWebhooks(w http.ResponseWriter, r *http.Request, who caller
 
 func (s *Server) patchWebhook(w http.ResponseWriter, r *http.Request, who caller) error {
 	in, err := read[struct {
-		URL    *string         `json:"url"`
-		Events *[]string       `json:"events"`
-		Paused *bool           `json:"paused"`
-		Rev    *domain.Version `json:"rev"`
+		URL    *string   `json:"url"`
+		Events *[]string `json:"events"`
+		Paused *bool     `json:"paused"`
+		action.Rev
 	}](w, r)
 	if err != nil {
 		return err
 	}
-	args := webhook.UpdateArgs{Which: whichWebhook(r), URL: in.URL, Events: in.Events, Paused: in.Paused}
-	if in.Rev != nil {
-		args.Rev = action.Rev{Rev: *in.Rev}
-	}
-	return s.conclude(w, r, who, webhook.Update, args)
+	return s.conclude(w, r, who, webhook.Update, webhook.UpdateArgs{
+		Which: whichWebhook(r), URL: in.URL, Events: in.Events, Paused: in.Paused, Rev: in.Rev,
+	})
 }
 
 // onWebhook asks for what needs no more than the webhook's name.

@@ -142,7 +142,7 @@ func (p Past) Page(ctx context.Context, workspace string, args page.GetArgs) (v 
 		which, found = query(` AND i.key = ?`, key(workspace, args.Page)), all[itemRow]
 	case args.Site != "" && args.Path != "":
 		path, _ := place.Clean(args.Path)
-		which = query(` AND i.site = ?`, args.Site)
+		which = query(` AND i.site = ??`, args.Site, holds(args.Site, path, p.moment.upTo("c")))
 		found = func(r itemRow) bool { return r.Exists && r.Address == path }
 	default:
 		return v, domain.Refuse("invalid", "Name the page: its id, or its site and path.")

@@ -45,6 +45,8 @@ type Entry struct {
 	Yes       *Yes             `json:"yes,omitempty"`       // that it rests on
 	Undoes    domain.ID        `json:"undoes,omitempty"`
 	Undone    domain.ID        `json:"undone,omitempty"` // the action that took it back
+	Chose     *domain.Choice   `json:"chose,omitempty"`  // of an undo: field by field
+	Batch     domain.ID        `json:"batch,omitempty"`  // what it belongs to with others
 	Args      string           `json:"args,omitempty"`   // digest of its arguments
 }
 
@@ -134,7 +136,7 @@ func (r auditRow) person() string {
 // audit is who did what. Every event is in it: those of one action in one row,
 // each line of conduct in a row of its own.
 var audit = Projection[auditRow]{
-	Name: "audit", Version: 3,
+	Name: "audit", Version: 4,
 	Keys: func(f Fact) []string {
 		keys := []string{auditKey(f)}
 		if f.Envelope.Undoes != "" && did(f) {
@@ -191,6 +193,7 @@ func opened(f Fact) auditRow {
 		ID: e.Action, Position: f.Position, At: f.At, Action: e.Name,
 		Principal: e.Principal, Person: e.Person, Mode: e.Mode, Skill: e.Skill, Via: e.Via, Client: e.Client,
 		Outcome: unknown, Proposal: e.Proposal, DecidedBy: e.ApprovedBy, Undoes: e.Undoes,
+		Chose: e.Chose, Batch: e.Correlation,
 	}}
 	if r.DecidedBy == "" {
 		r.DecidedBy = e.ConfirmedBy

@@ -62,44 +62,12 @@ func BenchmarkAuditTwoFilters(b *testing.B) {
 		b.Fatal(err)
 	}
 
-	values := map[string][]string{"outcome": {"done", "waiting", "refused", "read"}, "cause": {"tool", "destructive", "skill"}, "action": {"article.update", "article.create", "page.update", "site.publish", "article.list"}}
-	for i := range 16 {
-		values["agent"] = append(values["agent"], fmt.Sprintf("agent_%02d", i))
-		values["key"] = append(values["key"], fmt.Sprintf("agent_%02d_key", i))
-		values["skill"] = append(values["skill"], fmt.Sprintf("skill_%02d", i))
-		values["person"] = append(values["person"], fmt.Sprintf("person_%d", i%10))
-		values["target"] = append(values["target"], fmt.Sprintf("art_%05d", i*999))
-	}
-	into := func(q *projections.AuditArgs) map[string]*string {
-		return map[string]*string{"outcome": &q.Outcome, "cause": &q.Cause, "action": &q.Action, "agent": &q.Agent, "key": &q.Key, "skill": &q.Skill, "person": &q.Person, "target": &q.Target}
-	}
-	names := []string{"action", "agent", "cause", "key", "outcome", "person", "skill", "target", "time"}
 	var took []time.Duration
 	slowest := map[string]time.Duration{}
-	for range 20 {
-		for i, one := range names {
-			for _, other := range names[i+1:] {
-				var q projections.AuditArgs
-				for _, name := range []string{one, other} {
-					if name == "time" {
-						from := start.Add(time.Duration(r.IntN(1_000_000)) * time.Minute)
-						q.Since, q.Until = from, from.Add(7*24*time.Hour)
-						continue
-					}
-					*into(&q)[name] = values[name][r.IntN(len(values[name]))]
-				}
-				began := time.Now()
-				if _, _, err := s.Audit(b.Context(), "home", q); err != nil {
-					b.Fatal(err)
-				}
-				d := time.Since(began)
-				took = append(took, d)
-				if pair := one + "+" + other; d > slowest[pair] {
-					slowest[pair] = d
-				}
-			}
-		}
-	}
+	askAll(b, s, r, 20, func(pair string, d time.Duration) {
+		took = append(took, d)
+		slowest[pair] = max(slowest[pair], d)
+	})
 	slices.Sort(took)
 	p50, p99 := took[len(took)/2], took[len(took)*99/100]
 	for pair, d := range slowest {
@@ -113,5 +81,42 @@ func BenchmarkAuditTwoFilters(b *testing.B) {
 	b.ReportMetric(float64(p99.Microseconds())/1000, "ms-p99")
 	if p50 > 10*time.Millisecond || p99 > 50*time.Millisecond {
 		b.Errorf("half of the pages took up to %v and 99 in 100 up to %v; the promise is 10 and 50 ms", p50, p99)
+	}
+}
+
+// askAll asks by every two filters there are, with values as they come.
+func askAll(tb testing.TB, s *projections.Store, r *rand.Rand, rounds int, each func(pair string, took time.Duration)) {
+	values := map[string][]string{"outcome": {"done", "waiting", "refused", "read"}, "cause": {"tool", "destructive", "skill"}, "action": {"article.update", "article.create", "page.update", "site.publish", "article.list"}}
+	for i := range 16 {
+		values["agent"] = append(values["agent"], fmt.Sprintf("agent_%02d", i))
+		values["key"] = append(values["key"], fmt.Sprintf("agent_%02d_key", i))
+		values["skill"] = append(values["skill"], fmt.Sprintf("skill_%02d", i))
+		values["person"] = append(values["person"], fmt.Sprintf("person_%d", i%10))
+		values["target"] = append(values["target"], fmt.Sprintf("art_%05d", i*999))
+	}
+	into := func(q *projections.AuditArgs) map[string]*string {
+		return map[string]*string{"outcome": &q.Outcome, "cause": &q.Cause, "action": &q.Action, "agent": &q.Agent, "key": &q.Key, "skill": &q.Skill, "person": &q.Person, "target": &q.Target}
+	}
+	names := []string{"action", "agent", "cause", "key", "outcome", "person", "skill", "target", "time"}
+	for range rounds {
+		for i, one := range names {
+			for _, other := range names[i+1:] {
+				var q projections.AuditArgs
+				for _, name := range []string{one, other} {
+					if name == "time" {
+						from := start.Add(time.Duration(r.IntN(1_000_000)) * time.Minute)
+						q.Since, q.Until = from, from.Add(7*24*time.Hour)
+						continue
+					}
+					*into(&q)[name] = values[name][r.IntN(len(values[name]))]
+				}
+				began := time.Now()
+				if _, _, err := s.Audit(tb.Context(), "home", q); err != nil {
+					tb.Fatal(err)
+				}
+				d := time.Since(began)
+				each(one+"+"+other, d)
+			}
+		}
 	}
 }

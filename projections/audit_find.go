@@ -227,10 +227,10 @@ func together(workspace string, args AuditArgs, w window, lists []filter) filter
 		f.add(fmt.Sprintf(` WHEN %d THEN ?`, i), seek(list, bound))
 	}
 	f.add(fmt.Sprintf(` END, %s, CASE WHEN (%s) = %d THEN 0 ELSE %s END FROM walk WHERE found >= ? AND found <= ?)`, bound, agree, n, agree), int64(w.first), int64(w.last))
-	f.add(` SELECT (SELECT doc FROM {audit} WHERE workspace = ? AND position = found) FROM walk`, workspace)
-	f.add(fmt.Sprintf(` WHERE (%s) = %d AND found >= ? AND found <= ?`, agree, n), int64(w.first), int64(w.last))
+	f.add(` SELECT doc FROM (SELECT (SELECT doc FROM {audit} WHERE workspace = ? AND position = found`, workspace)
 	for _, c := range args.times() {
-		f.add(` AND (SELECT at FROM {audit} WHERE workspace = ? AND position = found) `+c.is+` ?`, workspace, c.than)
+		f.add(` AND +at `+c.is+` ?`, c.than)
 	}
+	f.add(fmt.Sprintf(`) AS doc FROM walk WHERE (%s) = %d AND found >= ? AND found <= ?) line WHERE doc IS NOT NULL`, agree, n), int64(w.first), int64(w.last))
 	return f
 }

@@ -2,6 +2,7 @@ package projections_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -60,6 +61,67 @@ func BenchmarkRebuild(b *testing.B) { // of short edits; folded, indexed, caught
 	}
 	b.ReportMetric(float64(b.N)*float64(j.head())/b.Elapsed().Seconds(), "events/s")
 	b.ReportMetric(pause*1000, "ms-paused")
+}
+
+// BenchmarkRebuildRatio folds a log, and loads the same rows ready, with the
+// same indexes. It fails past the promise.
+func BenchmarkRebuildRatio(b *testing.B) {
+	floor := 0.28
+	if os.Getenv(onPostgres) != "" {
+		floor = 0.30
+	}
+	for name, j := range map[string]*journal{"edits of titles": edits(b, 50_000), "edits of long texts": busy(b, 20_000)} {
+		b.Run(name, func(b *testing.B) {
+			s := open(b, fresh(b))
+			var best projections.Measured
+			for b.Loop() {
+				for range 3 {
+					m, err := s.MeasureBuild(b.Context(), j)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if best.Folding == 0 || m.Folding*best.Writing < best.Folding*m.Writing {
+						best = m
+					}
+				}
+			}
+			ratio := best.Writing.Seconds() / best.Folding.Seconds()
+			b.ReportMetric(float64(j.head())/best.Folding.Seconds(), "events/s")
+			b.ReportMetric(ratio, "of-ready-rows")
+			if ratio < floor {
+				b.Errorf("a rebuild reaches %.2f of loading the same rows ready; the promise is %.2f", ratio, floor)
+			}
+		})
+	}
+}
+
+func edits(tb testing.TB, n int) *journal {
+	j := smallSite(tb)
+	edit(j, n)
+	return j
+}
+
+// BenchmarkLiveRatio folds a log into the live generation, and writes the same
+// rows, ready, in the same portions. It fails past the promise.
+func BenchmarkLiveRatio(b *testing.B) {
+	j := busy(b, 10_000)
+	var m, single projections.Measured
+	for b.Loop() {
+		var err error
+		if m, err = open(b, fresh(b)).MeasureLive(b.Context(), j, 500, open(b, fresh(b))); err != nil {
+			b.Fatal(err)
+		}
+		if single, err = open(b, fresh(b)).MeasureLive(b.Context(), j.upTo(1000), 1, open(b, fresh(b))); err != nil {
+			b.Fatal(err)
+		}
+	}
+	ratio := m.Writing.Seconds() / m.Folding.Seconds()
+	b.ReportMetric(float64(j.head())/m.Folding.Seconds(), "events/s")
+	b.ReportMetric(1000/single.Folding.Seconds(), "single-events/s")
+	b.ReportMetric(ratio, "of-ready-rows")
+	if ratio < 0.5 {
+		b.Errorf("folding reaches %.2f of writing the same rows ready; the promise is 0.5", ratio)
+	}
 }
 
 func BenchmarkFoldOne(b *testing.B) { // the time from an append to being read

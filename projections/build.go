@@ -24,10 +24,10 @@ const (
 
 // building is one rebuild.
 type building struct {
-	store   *Store
-	log     Source
-	skipped map[domain.ID]bool
-	tell    func(Progress)
+	store *Store
+	log   Source
+	skips *skips
+	tell  func(Progress)
 
 	started time.Time
 	events  int64 // folded so far
@@ -86,13 +86,20 @@ func (s *Store) index(ctx context.Context, g *generation, in nest, skipKeys bool
 }
 
 // build folds the whole log into a new generation. When an event cannot be
-// folded, it is folded up to that.
+// folded, it is folded up to that, or again without it.
 func (b *building) build(ctx context.Context) (*generation, checkpoint, error) {
-	g, at, err := b.buildBefore(ctx, nil)
-	if halt, halted := errors.AsType[*Halt](err); halted {
-		return b.buildBefore(ctx, halt)
+	for {
+		g, at, err := b.buildBefore(ctx, nil)
+		halt, halted := errors.AsType[*Halt](err)
+		if !halted {
+			return g, at, err
+		}
+		if over, err := b.skips.over(ctx, halt); err != nil {
+			return nil, at, err
+		} else if !over {
+			return b.buildBefore(ctx, halt)
+		}
 	}
-	return g, at, err
 }
 
 func (b *building) buildBefore(ctx context.Context, halt *Halt) (*generation, checkpoint, error) {
@@ -113,6 +120,9 @@ func (b *building) buildBefore(ctx context.Context, halt *Halt) (*generation, ch
 	if err == nil {
 		err = b.in.finish(ctx, b.to, at)
 	}
+	if err != nil && ctx.Err() != nil {
+		err = ctx.Err() // whatever else it broke
+	}
 	if err = errors.Join(err, b.in.leave()); err != nil {
 		return nil, at, errors.Join(err, s.database.drop(context.WithoutCancel(ctx), b.to.number))
 	}
@@ -124,7 +134,7 @@ func (b *building) buildBefore(ctx context.Context, halt *Halt) (*generation, ch
 func (b *building) fill(ctx context.Context, at checkpoint) (checkpoint, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	b.folder = b.store.newFolder(b.skipped, runtime.GOMAXPROCS(0))
+	b.folder = b.store.newFolder(b.skips, runtime.GOMAXPROCS(0))
 	b.batches = make(chan batch, 4)
 	pages := make(chan []domain.Record, 1)
 	var others sync.WaitGroup

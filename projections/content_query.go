@@ -181,7 +181,7 @@ func (s *Store) Page(ctx context.Context, workspace string, args page.GetArgs) (
 	case args.Site != "" && args.Path != "":
 		path, _ := place.Clean(args.Path)
 		// its path, or where it is served: /de/about is what people copy
-		which = query(` AND i.site = ? AND i.status <> 'removed' AND i.address = ?`, args.Site, path)
+		which = query(` AND i.site = ? AND i.status <> 'removed' AND i.address = ??`, args.Site, path, holds(args.Site, path))
 	default:
 		return v, domain.Refuse("invalid", "Name the page: its id, or its site and path.")
 	}
@@ -251,6 +251,9 @@ func wanted(args article.ListArgs, body *string) func(itemRow) bool {
 	words := strings.Fields(strings.ToLower(args.Query))
 	return func(r itemRow) bool {
 		a := r.Content.Article
+		if a == nil { // published and never made: only another program could
+			return false
+		}
 		if args.Tag != "" && !slices.ContainsFunc(a.Tags, func(t string) bool { return strings.EqualFold(t, args.Tag) }) {
 			return false
 		}

@@ -10,6 +10,7 @@ import (
 
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/address"
 	"assent/domain/article"
 	"assent/domain/live"
 	"assent/domain/page"
@@ -336,4 +337,28 @@ func filed(j *journal, id string, args live.PublishArgs) {
 	j.say(byAgent(domain.ID("act_"+id), "site.publish"), at("proposal", id),
 		proposal.Filed{Asker: domain.Principal{Kind: "agent", ID: "agent_1"}, Headline: "Publish", Cause: "tool", Digest: "d", Expires: start.Add(1000 * 60 * 1e9)},
 		proposal.Called{Part: 1, Action: "site.publish", Args: jsonOf(args), Target: at("live", args.Site).String()})
+}
+
+func TestAPathFindsWhoHoldsItAndNotWhoNamesIt(t *testing.T) {
+	j := smallSite(t)
+	j.say(byAgent("act_late", "page.create"), at("page", "page_2"), page.Created{Site: "main", Path: "/about", Title: "Second"}) // its claim was lost
+	s := folded(t, j)
+	find := func(want string) {
+		t.Helper()
+		p, err := s.Page(t.Context(), "home", page.GetArgs{Site: "main", Path: "/about"})
+		if p.ID != want || err == nil != (want != "") {
+			t.Errorf("found %q (%v), want %q", p.ID, err, want)
+		}
+	}
+	find("page_1")
+	if p, err := s.Page(t.Context(), "home", page.GetArgs{Page: "page_2"}); err != nil || p.Title != "Second" {
+		t.Errorf("by its id: %+v %v", p, err)
+	}
+	see(t, s, j.say(byAgent("act_free", "page.update"), address.Of("home", "main", "/about"), address.Freed{}))
+	find("")
+	see(t, s, j.say(byAgent("act_take", "page.update"), address.Of("home", "main", "/about"), address.Taken{Holder: "page-home/page_2"}))
+	find("page_2")
+	if p, err := s.AsOf(projections.Moment{Position: j.head() - 2}).Page(t.Context(), "home", page.GetArgs{Site: "main", Path: "/about"}); err != nil || p.ID != "page_1" {
+		t.Errorf("before that: %+v %v", p, err)
+	}
 }

@@ -18,13 +18,14 @@ import (
 // keys, so that several goroutines can fold at once: what happens to one row
 // happens in the order of the log, whoever does it.
 type folder struct {
-	words   *vocab.Vocabulary
-	kinds   map[string]action.Kind
-	tables  []table // the first is states
-	skipped map[domain.ID]bool
+	words  *vocab.Vocabulary
+	kinds  map[string]action.Kind
+	tables []table // the first is states
+	skips  *skips
 
 	seed   maphash.Seed
 	shards []shard
+	before []shard // what the database holds of the portion before, if it is known to
 }
 
 // shard is some of the rows of every table, by the tables' places.
@@ -48,8 +49,8 @@ func (r row) with(value any, dirty bool, at domain.Position) row {
 type loading func(ctx context.Context, t table, keys []string, found func(key string, value any)) error
 
 // newFolder makes a folder for that many goroutines.
-func (s *Store) newFolder(skipped map[domain.ID]bool, goroutines int) *folder {
-	f := &folder{words: s.words, kinds: s.kinds, tables: s.tables, skipped: skipped, seed: maphash.MakeSeed(), shards: make([]shard, goroutines)}
+func (s *Store) newFolder(skips *skips, goroutines int) *folder {
+	f := &folder{words: s.words, kinds: s.kinds, tables: s.tables, skips: skips, seed: maphash.MakeSeed(), shards: make([]shard, goroutines)}
 	f.forget()
 	return f
 }
@@ -62,6 +63,39 @@ func (f *folder) forget() {
 			f.shards[i][t] = map[string]row{}
 		}
 	}
+}
+
+// settle says that the database holds everything by now. What was touched is
+// kept for the next portion: most of what that touches is the same.
+func (f *folder) settle() {
+	for _, rows := range f.shards {
+		for i, t := range f.tables {
+			if t.once {
+				rows[i] = map[string]row{} // never read back
+				continue
+			}
+			for k, r := range rows[i] {
+				if r.dirty {
+					rows[i][k] = row{value: r.value, stored: r.value != nil}
+				}
+			}
+		}
+	}
+	f.before, f.shards = f.shards, make([]shard, len(f.shards))
+	f.forget()
+}
+
+// known says whether a row is in memory, or was there in the portion before.
+func (f *folder) known(shard, table int, key string) bool {
+	rows := f.shards[shard][table]
+	if _, known := rows[key]; known || f.before == nil {
+		return known
+	}
+	r, known := f.before[shard][table][key]
+	if known {
+		rows[key] = r
+	}
+	return known
 }
 
 // home is the shard of a key.
@@ -106,7 +140,7 @@ func (f *folder) take(ctx context.Context, records []domain.Record, load loading
 		if all[i].by != w {
 			return nil
 		}
-		return f.read(f.shards[w], &all[i])
+		return f.read(ctx, f.shards[w], &all[i])
 	})
 	if err := f.loadRows(ctx, all[:n], load); err != nil {
 		return 0, err
@@ -142,14 +176,31 @@ func (f *folder) together(n int, do func(shard, record int) error) (int, error) 
 }
 
 // read tells a record to the state of its stream, and finds the rows that it
-// touches.
-func (f *folder) read(rows shard, t *telling) (err error) {
-	if t.fact, err = f.factOf(rows, t); err != nil {
+// touches. One that cannot be read and is to be passed over changes nothing.
+func (f *folder) read(ctx context.Context, rows shard, t *telling) error {
+	skip, before := f.skips.have(t.record.ID), rows[0][t.stream]
+	err := f.readWhole(rows, t, skip)
+	halt, halted := errors.AsType[*Halt](err)
+	if !halted || skip {
+		return err
+	}
+	if over, asked := f.skips.over(ctx, halt); asked != nil || !over {
+		return cmp.Or(asked, err)
+	}
+	t.touches = nil
+	if t.stream != "" {
+		rows[0][t.stream] = before
+	}
+	return f.readWhole(rows, t, true)
+}
+
+func (f *folder) readWhole(rows shard, t *telling, skip bool) (err error) {
+	if t.fact, err = f.factOf(rows, t, skip); err != nil {
 		return err
 	}
 	for i, table := range f.tables[1:] {
 		keys, err := guard(t.record, func() []string { return table.keys(t.fact) })
-		if err != nil && f.skipped[t.record.ID] {
+		if err != nil && skip {
 			continue
 		}
 		if err != nil {
@@ -165,8 +216,8 @@ func (f *folder) read(rows shard, t *telling) (err error) {
 
 // factOf is what projections are told of a record. One that is skipped is told
 // as one that this program cannot read and that changed nothing.
-func (f *folder) factOf(rows shard, t *telling) (Fact, error) {
-	r, skip := t.record, f.skipped[t.record.ID]
+func (f *folder) factOf(rows shard, t *telling, skip bool) (Fact, error) {
+	r := t.record
 	recorded, err := f.words.Read(r)
 	if err != nil || skip {
 		recorded = domain.Recorded{Record: r, Event: vocab.Unknown{Word: r.Word, Revision: r.Revision}}
@@ -212,7 +263,7 @@ func (f *folder) fold(rows shard, home int, t telling) error {
 			}
 			return before.with(nil, before.value != nil || before.dirty, t.record.Position)
 		})
-		if err != nil && f.skipped[t.record.ID] {
+		if err != nil && f.skips.have(t.record.ID) {
 			continue
 		}
 		if err != nil {
@@ -235,7 +286,7 @@ func (f *folder) loadStandings(ctx context.Context, all []telling, load loading)
 		if t.stream == "" {
 			continue
 		}
-		if _, known := f.shards[t.by][0][t.stream]; known {
+		if f.known(t.by, 0, t.stream) {
 			continue
 		}
 		f.shards[t.by][0][t.stream] = row{}
@@ -268,7 +319,7 @@ func (f *folder) loadRows(ctx context.Context, all []telling, load loading) erro
 	missing := make([][]string, len(f.tables))
 	for _, t := range all {
 		for _, at := range t.touches {
-			if _, known := f.shards[at.home][at.table][at.key]; known || f.tables[at.table].once {
+			if f.tables[at.table].once || f.known(at.home, at.table, at.key) {
 				continue
 			}
 			f.shards[at.home][at.table][at.key] = row{}
@@ -311,6 +362,8 @@ type Halt struct {
 	Stream   string          `json:"stream"`
 	Word     string          `json:"word"`
 	Why      string          `json:"why"`
+
+	workspace string
 }
 
 // Error says it in a sentence, and what to do.
@@ -322,5 +375,5 @@ func halted(r domain.Record, why error) error {
 	if h := (*Halt)(nil); errors.As(why, &h) {
 		return h
 	}
-	return &Halt{Position: r.Position, Event: r.ID, Stream: r.Stream.String(), Word: r.Word, Why: why.Error()}
+	return &Halt{Position: r.Position, Event: r.ID, Stream: r.Stream.String(), Word: r.Word, Why: why.Error(), workspace: r.Stream.Workspace}
 }

@@ -102,6 +102,17 @@ func (j *journal) ReadAll(ctx context.Context, after domain.Position, limit int)
 	return rest[:min(limit, len(rest))], ctx.Err()
 }
 
+func (j *journal) ReadStream(ctx context.Context, stream domain.Stream, after domain.Version) (list []domain.Record, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, r := range j.records {
+		if r.Stream == stream && r.Version > after {
+			list = append(list, r)
+		}
+	}
+	return list, ctx.Err()
+}
+
 func (j *journal) Follow(ctx context.Context, after domain.Position) iter.Seq2[domain.Record, error] {
 	return func(yield func(domain.Record, error) bool) {
 		for {

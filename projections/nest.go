@@ -42,7 +42,7 @@ const (
 
 // inNest are a nest's settings. What is thrown away needs neither a journal
 // nor to be safe on the disk; who is alone need not look whether they are.
-var inNest = []string{"journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", "cache_size=-262144", "temp_store=MEMORY", "threads=2"}
+var inNest = []string{"journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", "cache_size=-8192", "temp_store=MEMORY"}
 
 func (f files) begin(ctx context.Context, number int64) (nest, error) {
 	path := f.path(number, making)

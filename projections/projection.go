@@ -115,7 +115,7 @@ func (p Projection[R]) table() table {
 // tables are all read models. Their order is that of writing.
 func tables() []table {
 	return []table{
-		items.table(), versions.table(), pointers.table(), publishes.table(),
+		items.table(), versions.table(), pointers.table(), publishes.table(), claims.table(),
 		audit.table(), inbox.table(), decisions.table(), touched.table(), containments.table(),
 		agents.table(), people.table(), settings.table(),
 	}

@@ -71,7 +71,7 @@ func (s *Store) Rebuild(ctx context.Context, log Source, o RebuildOptions) (Rebu
 	}
 	defer release()
 	defer s.turn(func() { s.rebuild = nil })
-	b := building{store: s, log: log, tell: o.Progress, started: time.Now()}
+	b := building{store: s, log: log, skips: newSkips(log), tell: o.Progress, started: time.Now()}
 	r, err := b.rebuild(ctx, o)
 	r.Took = time.Since(b.started)
 	if err != nil {
@@ -110,9 +110,6 @@ func (s *Store) known(names []string) error {
 
 func (b *building) rebuild(ctx context.Context, o RebuildOptions) (r Rebuilt, err error) {
 	s := b.store
-	if b.skipped, err = s.skips(ctx); err != nil {
-		return r, err
-	}
 	if err := s.database.abandoned(ctx); err != nil {
 		return r, err
 	}
@@ -202,7 +199,7 @@ func (b *building) catchUp(ctx context.Context, g *generation, at checkpoint) (c
 		if len(records) == 0 {
 			return at, nil
 		}
-		at, err = b.store.apply(ctx, g, at, records, b.skipped, false)
+		at, err = b.store.apply(ctx, g, at, records, b.skips, false)
 		if halt, halted := errors.AsType[*Halt](err); halted {
 			b.halt = halt
 			return at, nil
@@ -241,7 +238,7 @@ func (b *building) level(ctx context.Context, to *generation, exactly bool, then
 			}
 			if exactly && at.position > held.position {
 				now, err := b.between(ctx, held, at.position, func(records []domain.Record) (checkpoint, error) {
-					return s.foldInto(ctx, tx, live, held, records, b.skipped)
+					return s.foldInto(ctx, tx, live, held, records, b.skips)
 				})
 				if err == nil {
 					s.passed(live, now)
@@ -250,7 +247,7 @@ func (b *building) level(ctx context.Context, to *generation, exactly bool, then
 			}
 			for at.position < held.position {
 				if at, err = b.between(ctx, at, held.position, func(records []domain.Record) (checkpoint, error) {
-					return s.apply(ctx, to, at, records, b.skipped, false)
+					return s.apply(ctx, to, at, records, b.skips, false)
 				}); err != nil {
 					return false, err
 				}
@@ -340,11 +337,8 @@ func (s *Store) SwitchBack(ctx context.Context, log Source, tell func(Progress))
 	if ours, err := recognised(ctx, log, back); err != nil || !ours {
 		return r, errors.Join(err, domain.Refuse("not-found", "The generation that is kept is of another log. Rebuild instead."))
 	}
-	b := building{store: s, log: log, tell: tell, started: time.Now(), of: was.events}
+	b := building{store: s, log: log, skips: newSkips(log), tell: tell, started: time.Now(), of: was.events}
 	r = Rebuilt{Generation: back.generation, Replaces: was.generation}
-	if b.skipped, err = s.skips(ctx); err != nil {
-		return r, err
-	}
 	to, err := s.generation(ctx, back)
 	if err != nil {
 		return r, err

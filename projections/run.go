@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -22,6 +23,9 @@ type Source interface {
 	// Follow gives every event after a position and waits for more until the
 	// context ends.
 	Follow(ctx context.Context, after domain.Position) iter.Seq2[domain.Record, error]
+	// ReadStream gives a stream's events after a version, oldest first; none
+	// for a stream nobody wrote to.
+	ReadStream(ctx context.Context, stream domain.Stream, after domain.Version) ([]domain.Record, error)
 }
 
 const (
@@ -60,12 +64,9 @@ func (s *Store) run(ctx context.Context, log Source) error {
 	if err := s.begun(ctx, log); err != nil {
 		return err
 	}
-	skipped, err := s.skips(ctx)
-	if err != nil {
-		return err
-	}
+	skips := newSkips(log)
 	for {
-		n, err := s.advance(ctx, log, skipped)
+		n, err := s.advance(ctx, log, skips)
 		if ctx.Err() != nil {
 			return ctx.Err() // whatever else it broke
 		}
@@ -82,19 +83,6 @@ func (s *Store) run(ctx context.Context, log Source) error {
 			return err
 		}
 	}
-}
-
-// skips are the events that are skipped.
-func (s *Store) skips(ctx context.Context) (map[domain.ID]bool, error) {
-	list, err := s.skipped(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read which events are skipped: %w", err)
-	}
-	skipped := map[domain.ID]bool{}
-	for _, id := range list {
-		skipped[id] = true
-	}
-	return skipped, nil
 }
 
 // idle returns when there is more in the log, or it was time for a round.
@@ -249,7 +237,7 @@ func (s *Store) renew(ctx context.Context, log Source) error {
 
 // advance folds the next portion into the live generation, and says how many
 // events it looked at.
-func (s *Store) advance(ctx context.Context, log Source, skipped map[domain.ID]bool) (int, error) {
+func (s *Store) advance(ctx context.Context, log Source, skips *skips) (int, error) {
 	g, at := s.here()
 	records, err := log.ReadAll(ctx, at.position, portion)
 	if err != nil {
@@ -258,7 +246,7 @@ func (s *Store) advance(ctx context.Context, log Source, skipped map[domain.ID]b
 	if len(records) == 0 {
 		return 0, nil
 	}
-	now, err := s.apply(ctx, g, at, records, skipped, true)
+	now, err := s.apply(ctx, g, at, records, skips, true)
 	halt, halted := errors.AsType[*Halt](err)
 	if errors.Is(err, errNotLive) {
 		_, err := s.look(ctx)
@@ -280,7 +268,7 @@ var errNotLive = errors.New("another generation took over")
 // transaction, and gives where it is then: elsewhere when somebody else was
 // faster. When one record cannot be folded, those before it are, and the error
 // is a *Halt. One that should be live is left alone when it no longer is.
-func (s *Store) apply(ctx context.Context, g *generation, at checkpoint, records []domain.Record, skipped map[domain.ID]bool, live bool) (checkpoint, error) {
+func (s *Store) apply(ctx context.Context, g *generation, at checkpoint, records []domain.Record, skips *skips, live bool) (checkpoint, error) {
 	ctx = s.database.patient(ctx)
 	tx, now, err := s.hold(ctx, g)
 	if err != nil || tx == nil {
@@ -296,7 +284,7 @@ func (s *Store) apply(ctx context.Context, g *generation, at checkpoint, records
 	if now.position != at.position {
 		return now, nil
 	}
-	return s.foldInto(ctx, tx, g, now, records, skipped)
+	return s.foldInto(ctx, tx, g, now, records, skips)
 }
 
 // hold locks a generation's checkpoint. When another instance has it there is
@@ -325,13 +313,22 @@ func (s *Store) hold(ctx context.Context, g *generation) (*sql.Tx, checkpoint, e
 }
 
 // foldInto folds records in a transaction that holds the checkpoint.
-func (s *Store) foldInto(ctx context.Context, tx *sql.Tx, g *generation, now checkpoint, records []domain.Record, skipped map[domain.ID]bool) (checkpoint, error) {
+func (s *Store) foldInto(ctx context.Context, tx *sql.Tx, g *generation, now checkpoint, records []domain.Record, skips *skips) (checkpoint, error) {
 	load := func(ctx context.Context, t table, keys []string, found func(string, any)) error {
 		return g.load(ctx, tx, t, keys, found)
 	}
-	f := s.newFolder(skipped, 1)
+	f := s.folderAt(g, now, skips)
 	n, stopped := f.take(ctx, records, load)
 	halt, halted := errors.AsType[*Halt](stopped)
+	for halted {
+		if over, err := skips.over(ctx, halt); err != nil || !over {
+			stopped = cmp.Or(err, stopped)
+			break
+		}
+		f.forget()
+		n, stopped = f.take(ctx, records, load)
+		halt, halted = errors.AsType[*Halt](stopped)
+	}
 	if stopped != nil && !halted {
 		return now, fmt.Errorf("fold after position %d: %w", now.position, stopped)
 	}
@@ -354,6 +351,8 @@ func (s *Store) foldInto(ctx context.Context, tx *sql.Tx, g *generation, now che
 			return now, fmt.Errorf("write the read models: %w", err)
 		}
 		now = next
+		f.settle()
+		s.kept.Store(&keptFolder{g, now.position, f})
 	}
 	if halted {
 		return now, halt
@@ -361,30 +360,54 @@ func (s *Store) foldInto(ctx context.Context, tx *sql.Tx, g *generation, now che
 	return now, nil
 }
 
-// write writes the touched rows, keys in order so that two writers of one
-// database could never lock each other.
+// keptFolder is the rows that a generation's last portion touched.
+type keptFolder struct {
+	of     *generation
+	at     domain.Position
+	folder *folder
+}
+
+// folderAt is a folder for what comes after a checkpoint, which is held. It
+// knows what the portion before touched, if nobody else folded since.
+func (s *Store) folderAt(g *generation, now checkpoint, skips *skips) *folder {
+	if kept := s.kept.Swap(nil); kept != nil && kept.of == g && kept.at == now.position {
+		kept.folder.skips = skips
+		return kept.folder
+	}
+	return s.newFolder(skips, 1)
+}
+
+// write writes the touched rows.
 func (f *folder) write(ctx context.Context, tx *sql.Tx, g *generation) error {
 	for i, t := range f.tables {
-		for _, rows := range f.shards {
-			var lines [][]any
-			var gone []any
-			for _, k := range slices.Sorted(maps.Keys(rows[i])) {
-				switch r := rows[i][k]; {
-				case !r.dirty:
-				case r.value == nil:
-					gone = append(gone, storable(k))
-				default:
-					line, err := t.line(k, r.value)
-					if err != nil {
-						return err
-					}
-					lines = append(lines, line)
-				}
-			}
-			if err := errors.Join(g.save(ctx, tx, t, lines), g.remove(ctx, tx, t, gone)); err != nil {
-				return fmt.Errorf("%s: %w", t.name, err)
-			}
+		lines, gone, err := f.changes(i)
+		if err == nil {
+			err = errors.Join(g.save(ctx, tx, t, lines), g.remove(ctx, tx, t, gone))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
 	return nil
+}
+
+// changes are the touched rows of a table, and the keys of those that are gone:
+// in order, so that two writers of one database could never lock each other.
+func (f *folder) changes(table int) (lines [][]any, gone []any, err error) {
+	for _, rows := range f.shards {
+		for _, k := range slices.Sorted(maps.Keys(rows[table])) {
+			switch r := rows[table][k]; {
+			case !r.dirty:
+			case r.value == nil:
+				gone = append(gone, storable(k))
+			default:
+				line, err := f.tables[table].line(k, r.value)
+				if err != nil {
+					return nil, nil, err
+				}
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines, gone, nil
 }

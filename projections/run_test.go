@@ -16,6 +16,7 @@ import (
 
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/address"
 	"assent/domain/agent"
 	"assent/domain/article"
 	"assent/domain/conduct"
@@ -43,7 +44,7 @@ func anything(t *rapid.T, j *journal) {
 	e.Verdict = rapid.SampledFrom([]*domain.Verdict{nil, {Answer: domain.Propose, Cause: "tool", Findings: []domain.Finding{{Rule: "mode", Answer: domain.Propose}}}}).Draw(t, "verdict")
 	words := rapid.StringN(0, 40, 200)
 	meta := map[string]any{"n": 1.5, "list": []any{"x", 2.0}, "o": map[string]any{"z": true, "a": nil}}
-	switch rapid.IntRange(0, 17).Draw(t, "what") {
+	switch rapid.IntRange(0, 19).Draw(t, "what") {
 	case 0:
 		j.say(e, in("article", id("art_")), article.Created{Site: "main", Collection: "posts", Slug: id("s"), Title: words.Draw(t, "title"), Body: words.Draw(t, "body"), Tags: []string{"x"}, Meta: meta})
 	case 1:
@@ -83,6 +84,10 @@ func anything(t *rapid.T, j *journal) {
 		j.say(e, in("conduct", "agent.agent_1"), conduct.Refused{Action: "site.publish", Target: "live-home/main", Code: "scope", Count: 3}, conduct.Read{Action: "article.list", Count: 9, Targets: []string{"main"}})
 	case 16:
 		j.say(e, in("workspace", workspace.ID), workspace.Updated{RulesChange: policy.RulesChange{AutoPublishLimit: new(rapid.IntRange(1, 200).Draw(t, "limit"))}})
+	case 18:
+		j.say(e, in("address", "main/p"+id("")), address.Taken{Holder: in("page", id("page_")).String()})
+	case 19:
+		j.say(e, in("address", "main/p"+id("")), address.Freed{})
 	case 17:
 		j.say(e, in("person", id("person_")), person.Seated{Role: policy.Editor}, person.Unseated{}, person.Seated{Role: rapid.SampledFrom([]policy.Role{policy.Owner, ""}).Draw(t, "role")})
 	}

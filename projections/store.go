@@ -28,6 +28,7 @@ type Store struct {
 	options
 
 	live atomic.Pointer[generation] // what questions are asked of
+	kept atomic.Pointer[keptFolder] // nil while somebody folds
 
 	mu      sync.Mutex
 	opened  map[int64]*generation
@@ -42,9 +43,8 @@ type Store struct {
 }
 
 type options struct {
-	grace   time.Duration
-	memory  int64
-	skipped func(context.Context) ([]domain.ID, error)
+	grace  time.Duration
+	memory int64
 }
 
 // Option changes how a store works.
@@ -59,14 +59,6 @@ func WithGrace(d time.Duration) Option { return func(o *options) { o.grace = d }
 // that for the rows they lead to.
 func WithMemory(bytes int64) Option { return func(o *options) { o.memory = bytes } }
 
-// WithSkipped gives the events that an operator decided to skip, by their ids,
-// as the log has them: whoever folds asks before beginning, so that every
-// rebuild skips the same. A skipped event is told to projections as one that
-// changed nothing.
-func WithSkipped(list func(context.Context) ([]domain.ID, error)) Option {
-	return func(o *options) { o.skipped = list }
-}
-
 // Open opens or makes the read models kept at where: a file (sqlite:PATH or
 // only the path), or a PostgreSQL database (postgres://…), in its schema
 // assent_read. When none are of this program's projections, those that are
@@ -75,7 +67,7 @@ func WithSkipped(list func(context.Context) ([]domain.ID, error)) Option {
 func Open(ctx context.Context, where string, words *vocab.Vocabulary, kinds map[string]action.Kind, clock func() time.Time, more ...Option) (*Store, error) {
 	s := &Store{
 		words: words, kinds: kinds, clock: clock, tables: append([]table{states(kinds)}, tables()...),
-		options: options{grace: 24 * time.Hour, memory: 128 << 20, skipped: func(context.Context) ([]domain.ID, error) { return nil, nil }},
+		options: options{grace: 24 * time.Hour, memory: 128 << 20},
 		opened:  map[int64]*generation{}, moved: make(chan struct{}), wanted: make(chan struct{}, 1),
 	}
 	for _, o := range more {

@@ -15,6 +15,7 @@ import (
 	"assent/domain/action"
 	"assent/domain/agent"
 	"assent/domain/article"
+	"assent/domain/containment"
 	"assent/domain/live"
 	"assent/domain/page"
 	"assent/domain/person"
@@ -141,6 +142,10 @@ func asks(s *projections.Store) map[string]func(t *testing.T, ws string) (any, e
 			gone, err := s.TakenBack(t.Context(), ws, []domain.ID{"act_edit", "act_nobody"}, 0)
 			return fmt.Sprint(ws, len(gone)), err
 		},
+		"Touched": func(t *testing.T, ws string) (any, error) {
+			l, err := s.Touched(t.Context(), ws, containment.Scope{Agent: "agent_1"}, "", 10, 0)
+			return fmt.Sprint(ws, len(l), l), err
+		},
 		"Proposals": func(t *testing.T, ws string) (any, error) {
 			l, _, err := s.Proposals(t.Context(), ws, projections.ProposalArgs{Status: "waiting"})
 			return l, err
@@ -209,7 +214,7 @@ func TestTwinWorkspacesNeverSeeEachOther(t *testing.T) {
 	kind := reflect.TypeFor[*projections.Store]()
 	for m := range kind.NumMethod() {
 		switch name := kind.Method(m).Name; name {
-		case "Close", "Run", "Status", "Wait", "Unfinished", "Models", "Generations", "Rebuild", "SwitchBack": // of no workspace, or of all
+		case "Close", "Run", "Status", "Wait", "Unfinished", "Containing", "Models", "Generations", "Rebuild", "SwitchBack": // of no workspace, or of all
 		default:
 			if all[name] == nil {
 				t.Errorf("%s can be asked and is not asked here", name)

@@ -13,6 +13,7 @@ import (
 
 	"assent/commands/eventlog/chain"
 	"assent/commands/eventlog/checkpoint"
+	"assent/commands/eventlog/eventstoredb"
 	"assent/domain"
 )
 
@@ -73,17 +74,22 @@ type asStored interface{ Stored() chain.Reader }
 // signHeads makes the house's publisher, and refuses a log that does not hold
 // what it signed last: its end was cut, an older copy was put back, or it is
 // another one. What would be appended to it could never be told apart again.
-// Logs without a chain of their own have nothing to sign.
+// Where the server keeps no chain, what is signed is where the log ends by the
+// count that verify and copies go by.
 func (h *house) signHeads(ctx context.Context, p plan) error {
 	kept, ok := h.log.(asStored)
 	if !ok {
 		return nil
 	}
-	pub, err := publisherOf(h.dir, h.log.Head, p.heads)
+	stored, end := kept.Stored(), h.log.Head
+	if counted, own := stored.(*eventstoredb.Numbered); own {
+		end = counted.Head
+	}
+	pub, err := publisherOf(h.dir, end, p.heads)
 	if err != nil {
 		return err
 	}
-	if err := pub.Check(ctx, kept.Stored()); err != nil {
+	if err := pub.Check(ctx, stored); err != nil {
 		return notOurs(err)
 	}
 	h.heads = pub

@@ -69,9 +69,9 @@ type plan struct {
 	vault  []vault.Option
 	notend bool // leave finishing to whoever asks
 
-	outward  bool // tell those outside: a server does, and who only passes by does not
-	loopback bool // and this machine may be called too
-	tempo    reactions.Tempo
+	outward bool // tell those outside: a server does, and who only passes by does not
+	reactionFlags
+	tempo reactions.Tempo
 
 	heads []string      // where signed heads go besides the folder's own list
 	every time.Duration // how often; an hour unless said

@@ -119,6 +119,9 @@ func TestVerifySaysWhatHappened(t *testing.T) {
 // place where the log was cut.
 func TestWhatReadModelsHaveSeenIsMissed(t *testing.T) {
 	dir := imported(t)
+	if code, _, said := ends(t, "audit", "--data", dir); code != exitDone { // which sees all of the log
+		t.Fatalf("audit ended %d: %s", code, said)
+	}
 	spoilt(t, filepath.Join(dir, "log.db"), cutTail, moved)
 	if err := os.Remove(headsOf(dir)); err != nil {
 		t.Fatal(err)

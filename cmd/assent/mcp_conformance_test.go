@@ -112,7 +112,7 @@ func TestTheOfficialClientsGetAnArticlePublished(t *testing.T) {
 
 // spoken is one line that a driven client says.
 type spoken struct {
-	Open, ID, Mode            string
+	Open, Mode                string
 	Tools, Prompts, Templates int
 	Read                      string
 	Tool, Text                string
@@ -145,11 +145,11 @@ func driven(t *testing.T, p *people, cmd *exec.Cmd, address string) {
 		}
 		switch {
 		case w.Open != "":
-			opened = w.ID
-			if w.Mode != "url" || w.Open != p.url+"/proposals/"+w.ID {
+			opened = path.Base(w.Open)
+			if w.Mode != "url" || w.Open != p.url+"/proposals/"+opened {
 				t.Errorf("it was asked to open %+v", w)
 			}
-			p.approve(t, "ana", w.ID, "")
+			p.approve(t, "ana", opened, "")
 		case w.Read != "":
 			said = append(said, "read "+w.Read)
 		case w.Tool != "":

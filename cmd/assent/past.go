@@ -32,9 +32,13 @@ func (r reader) AsOf(ctx context.Context, ws string, m commands.Moment) (httpapi
 	return past{r, ws, m, r.rows.AsOf(projections.Moment(m))}, nil
 }
 
-func (p past) Sites(ctx context.Context, pg action.Page) (any, string, error) {
+func (p past) Sites(ctx context.Context, pg action.Page) ([]httpapi.SiteRow, string, error) {
 	items, next, err := p.then.Sites(ctx, p.workspace, pg)
-	return items, next, err
+	rows := make([]httpapi.SiteRow, len(items))
+	for i, s := range items {
+		rows[i] = siteRow(s)
+	}
+	return rows, next, err
 }
 
 func (p past) Site(ctx context.Context, handle string) (any, error) {

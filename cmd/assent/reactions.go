@@ -12,11 +12,14 @@ import (
 	"assent/domain/action"
 	"assent/domain/vocab"
 	"assent/domain/webhook"
+	"assent/httpapi"
 )
 
 // reactionFlags say what reaches out of the house, and how far.
 type reactionFlags struct {
-	Loopback bool `help:"Let webhooks call this machine too: to try them out." env:"ASSENT_WEBHOOK_LOOPBACK" name:"webhook-loopback"`
+	Loopback bool   `help:"Let webhooks call this machine too: to try them out." env:"ASSENT_WEBHOOK_LOOPBACK" name:"webhook-loopback"`
+	NATS     string `help:"NATS servers with JetStream that are told of everything, such as nats://host:4222." env:"ASSENT_NATS_URL" name:"nats"`
+	Creds    string `help:"A file of credentials for NATS." env:"ASSENT_NATS_CREDS" name:"nats-creds" type:"path"`
 }
 
 // outside is what reaches out of the house: webhooks, and how far each of them
@@ -24,6 +27,7 @@ type reactionFlags struct {
 type outside struct {
 	*reactions.Runner
 	store *reactions.Store
+	nats  *reactions.JetStream // nil: none
 }
 
 // reactionsIn is where it is kept how far those outside have been told: where the
@@ -42,13 +46,24 @@ func (h *house) openOutside(ctx context.Context, p plan, place string, words *vo
 		return nil, err
 	}
 	o := &outside{store: store}
-	o.Runner, err = reactions.New(ctx, reactions.Parts{
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.Close())
+		}
+	}()
+	var brokers []reactions.Broker
+	if p.outward && p.NATS != "" {
+		if o.nats, err = reactions.OpenJetStream(p.NATS, p.Creds); err != nil {
+			return nil, err
+		}
+		brokers = append(brokers, reactions.Broker{Name: "nats", Publisher: o.nats})
+	}
+	if o.Runner, err = reactions.New(ctx, reactions.Parts{
 		Log: h.log, Words: words, Road: h.road, Store: store, Secret: h.secret,
 		Clock: h.clock, Logger: slog.Default(), ProposalURL: h.road.ProposalURL,
-		Loopback: p.loopback, Tempo: p.tempo,
-	})
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		Brokers: brokers, Loopback: p.Loopback, Tempo: p.tempo,
+	}); err != nil {
+		return nil, err
 	}
 	return o, nil
 }
@@ -56,18 +71,44 @@ func (h *house) openOutside(ctx context.Context, p plan, place string, words *vo
 // bind answers what is asked about webhooks.
 func (o *outside) bind(answers commands.Answers) {
 	commands.Bind(answers, webhook.List, func(ctx context.Context, who commands.Asker, a action.Page) (commands.Answer, error) {
-		items, next, err := o.Webhooks(ctx, who.Workspace, a)
-		return commands.Answer{Items: items, Next: next}, err
+		list, err := o.Webhooks(ctx, who.Workspace, a)
+		return commands.Answer{Items: list.Items, Next: list.Next}, err
 	})
 }
 
-// Close lets go of the store, once Run has ended.
-func (o *outside) Close() error { return o.store.Close() }
-
-// RevealWebhook notes that a person is shown a webhook's secret, and shows it.
-func (h *house) RevealWebhook(ctx context.Context, call commands.Call, id string) (string, error) {
-	if _, err := h.must(ctx, call, webhook.Reveal, webhook.RevealArgs{Which: webhook.Which{Webhook: id}}); err != nil {
-		return "", err
+// Webhooks are those of a workspace as people are told of them.
+func (o *outside) Webhooks(ctx context.Context, workspace string, page action.Page) (httpapi.WebhookPage, error) {
+	list, next, err := o.Runner.Webhooks(ctx, workspace, page)
+	items := make([]httpapi.Webhook, len(list))
+	for i, w := range list {
+		items[i] = httpapi.Webhook{ID: w.ID, Rev: w.Rev, URL: w.URL, Events: w.Events, Paused: w.Paused, Secret: w.Secret}
+		for _, l := range w.Failing {
+			items[i].Failing = append(items[i].Failing, httpapi.Late(l))
+		}
 	}
-	return h.outside.SecretOf(ctx, call.Workspace, id)
+	return httpapi.WebhookPage{Items: items, Next: next}, err
+}
+
+// Secret is a webhook's, once it is in the log that it is shown.
+func (o *outside) Secret(ctx context.Context, call commands.Call, id string) (httpapi.Secret, error) {
+	out, err := o.Road.Do(ctx, call)
+	switch {
+	case err != nil:
+		return httpapi.Secret{}, err
+	case out.Refusal != nil:
+		return httpapi.Secret{}, out.Refusal
+	case out.Outcome != commands.Done:
+		return httpapi.Secret{}, commands.ErrUnknown
+	}
+	secret, err := o.SecretOf(ctx, call.Workspace, id)
+	return httpapi.Secret{Secret: secret, Position: out.Position}, err
+}
+
+// Close lets go of everything, once Run has ended.
+func (o *outside) Close() error {
+	err := o.store.Close()
+	if o.nats != nil {
+		err = errors.Join(err, o.nats.Close())
+	}
+	return err
 }

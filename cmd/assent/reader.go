@@ -123,7 +123,7 @@ func (r reader) auditRow(e projections.Entry) httpapi.AuditRow {
 	row := httpapi.AuditRow{
 		ID: e.ID, Position: commands.Position(e.Position), At: e.At, Action: e.Action, Principal: e.Principal, Person: e.Person,
 		Mode: e.Mode, Skill: e.Skill, Via: e.Via, Client: e.Client, Outcome: e.Outcome, Verdict: e.Verdict, Changes: e.Changes, Clipped: e.Clipped,
-		Proposal: e.Proposal, DecidedBy: e.DecidedBy, Undoes: e.Undoes, Undone: e.Undone, Count: e.Count,
+		Proposal: e.Proposal, DecidedBy: e.DecidedBy, Undoes: e.Undoes, Undone: e.Undone, Chose: e.Chose, Batch: e.Batch, Count: e.Count,
 		Sealed: e.Sealed, Refusal: e.Refusal,
 	}
 	if e.Yes != nil {
@@ -260,12 +260,16 @@ func (r reader) Sites(ctx context.Context, ws string) ([]httpapi.SiteRow, error)
 			return nil, err
 		}
 		for _, s := range list {
-			rows = append(rows, httpapi.SiteRow{ID: s.ID, Title: s.Title, Live: live.PublishVersion(s.Published), Pending: s.Pending})
+			rows = append(rows, siteRow(s))
 		}
 		if cursor = next; cursor == "" {
 			return rows, nil
 		}
 	}
+}
+
+func siteRow(s projections.Site) httpapi.SiteRow {
+	return httpapi.SiteRow{ID: s.ID, Title: s.Title, Live: live.PublishVersion(s.Published), Pending: s.Pending}
 }
 
 func (r reader) Pending(ctx context.Context, ws, handle string) (httpapi.Pending, error) {
@@ -352,6 +356,14 @@ func shownItem(it projections.Item) render.Item {
 
 // Writable is nil when the log takes appends.
 func (r reader) Writable(ctx context.Context) error { return r.road.Writable(ctx) }
+
+// Signed is nil when every place has the log's last signed head.
+func (r reader) Signed() error {
+	if r.heads == nil {
+		return nil
+	}
+	return r.heads.Failing()
+}
 
 // Behind is how many events the read models have not seen, as far as it is
 // worth counting: positions may be far apart, so the events are looked at.

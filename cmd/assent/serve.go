@@ -48,7 +48,7 @@ func (c *serveCmd) Run(e *env) error {
 	if c.HeadsEvery < time.Second {
 		return ended{exitUsage, "--heads-every is at least 1s"}
 	}
-	s, err := c.open(e.ctx, plan{dir: e.Data, at: c.Log, people: c.People, read: c.Read, heads: c.Heads, every: c.HeadsEvery})
+	s, err := c.open(e.ctx, plan{dir: e.Data, at: c.Log, people: c.People, read: c.Read, heads: c.Heads, every: c.HeadsEvery, reactionFlags: c.reactionFlags})
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (c *serveCmd) open(ctx context.Context, p plan) (_ *server, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	p.url, p.outward, p.loopback = s.url, true, p.loopback || c.Loopback
+	p.url, p.outward = s.url, true
 	if s.house, err = p.open(ctx); err != nil {
 		if errors.Is(err, errServed) {
 			err = fmt.Errorf("%s is served already; stop that server first: %w", p.dir, err)
@@ -131,7 +131,7 @@ func (s *server) doors(c *serveCmd) error {
 		return err
 	}
 	pages, err := httpapi.New(httpapi.Config{
-		Road: s.road, Desk: s.desk, Seater: s.house, Accounts: s.accounts, Queries: rows, Content: rows, Health: rows, Operator: s.operator,
+		Road: s.road, Desk: s.desk, Seater: s.house, Accounts: s.accounts, Queries: rows, Content: rows, Health: rows, Operator: s.operator, Webhooks: s.outside,
 		Registry: s.registry, Signer: s.signer, Log: slog.Default(), Kept: s.kept,
 		URL: s.url, Hosts: c.Hosts, Home: c.Workspaces[0], Version: version, Now: s.clock,
 	})

@@ -55,27 +55,11 @@ const mostRefused = 10
 // run tells the webhook of everything from its checkpoints on, until the context
 // ends.
 func (h *hook) run(ctx context.Context) error {
-	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: 2 * h.Tempo.Timeout}, h.watermill)
-	if err != nil {
-		return err
-	}
 	unwanted, err := middleware.PoisonQueueWithFilter(h, "delivery.failed", h.unwanted)
 	if err != nil {
 		return err
 	}
-	again := middleware.Retry{
-		MaxRetries: h.Tempo.Tries - 1, InitialInterval: h.Tempo.Soon.First, MaxInterval: h.Tempo.Soon.Most, Multiplier: 2, RandomizationFactor: 0.2,
-		ShouldRetry:         func(p middleware.RetryParams) bool { return passing(p.Err) },
-		ResetContextOnRetry: true, // else the time of the first try would be that of all
-	}
-	router.AddMiddleware(h.holding, unwanted, middleware.CorrelationID, again.Middleware, middleware.Timeout(h.Tempo.Timeout), middleware.Recoverer)
-	for lane, poke := range h.pokes {
-		router.AddConsumerHandler(fmt.Sprintf("%s lane %d", h.name, lane), h.name, &LogSubscriber{
-			Log: h.Log, Checkpoints: h.Store, Tell: h.of, Lane: lane, Lanes: len(h.pokes),
-			Again: h.Tempo.Later, Poke: poke, Logger: h.Logger,
-		}, h.deliver)
-	}
-	return router.Run(ctx)
+	return h.route(ctx, h.name, h.pokes, h.of, h.deliver, h.holding, unwanted)
 }
 
 // poke has what is held sent at once.

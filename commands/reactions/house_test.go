@@ -57,11 +57,17 @@ type house struct {
 
 func newHouse(t testing.TB) *house {
 	h := openHouse(t, t.TempDir())
+	h.found()
+	return h
+}
+
+// found makes an owner and a site.
+func (h *house) found() {
+	h.t.Helper()
 	system := domain.Principal{Kind: domain.KindSystem, ID: "setup"}
 	h.as(system, workspace.Found, workspace.FoundArgs{Founder: ana})
 	h.as(system, person.Seat, person.SeatArgs{Person: ana, Role: "owner"})
 	h.do(site.Create, site.CreateArgs{Which: site.Which{Site: "main"}, Title: "Main"})
-	return h
 }
 
 // openHouse is a process on a folder.

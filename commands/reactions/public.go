@@ -42,10 +42,11 @@ func typeOf(name string) string { return "assent." + name + ".v1" }
 
 // What is known of a message besides its text.
 const (
-	metaName    = "name" // site.published
-	metaStream  = "stream"
-	metaVersion = "version"
-	metaCode    = "code" // why it was not delivered
+	metaName      = "name" // site.published
+	metaWorkspace = "workspace"
+	metaStream    = "stream"
+	metaVersion   = "version"
+	metaCode      = "code" // why it was not delivered
 )
 
 // saying is how one word of the log is told outside. event reads what the record
@@ -188,7 +189,7 @@ func (p publicity) tell(_ context.Context, r domain.Record) (*Told, error) {
 		return nil, err
 	}
 	m := message.NewMessage(string(r.ID), body)
-	m.Metadata = message.Metadata{metaName: say.name, metaStream: r.Stream.String(), metaVersion: strconv.FormatInt(int64(r.Version), 10)}
+	m.Metadata = message.Metadata{metaName: say.name, metaWorkspace: r.Stream.Workspace, metaStream: r.Stream.String(), metaVersion: strconv.FormatInt(int64(r.Version), 10)}
 	middleware.SetCorrelationID(string(cmp.Or(r.Envelope.Correlation, r.Envelope.Action)), m)
 	return &Told{Order: r.Stream.String(), Message: m}, nil
 }

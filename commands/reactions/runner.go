@@ -17,6 +17,8 @@ import (
 	"assent/domain/webhook"
 
 	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 )
 
 // Road is the one road: what is noted of deliveries is noted by it.
@@ -24,7 +26,7 @@ type Road interface {
 	Do(ctx context.Context, call commands.Call) (commands.Outcome, error)
 }
 
-// Parts is what reactions are built of. All but Loopback and Tempo are needed.
+// Parts is what reactions are built of. All down to ProposalURL are needed.
 type Parts struct {
 	Log    commands.Log
 	Words  *vocab.Vocabulary
@@ -35,6 +37,8 @@ type Parts struct {
 	Logger *slog.Logger
 	// ProposalURL is where people decide on a proposal.
 	ProposalURL func(id string) string
+
+	Brokers []Broker // told of everything; may be left out
 
 	Loopback bool  // whether this machine itself may be called: for development
 	Tempo    Tempo // what is zero is as in Usual
@@ -204,11 +208,19 @@ type watch struct {
 	at map[string]*working // by the reactor's name
 }
 
-// working is a webhook at work.
+// working is a reactor at work.
 type working struct {
-	hook *hook
+	reactor
 	stop context.CancelFunc
 	done chan struct{}
+}
+
+// reactor is a webhook or a broker.
+type reactor interface {
+	// run tells it of everything from its checkpoints on, until the context ends.
+	run(ctx context.Context) error
+	// poke has what is held sent at once.
+	poke()
 }
 
 // nameOf is the name of a webhook's reactor.
@@ -238,6 +250,13 @@ func (w *watch) run(ctx context.Context) error {
 		if err := w.settle(ctx, r); err != nil {
 			return err
 		}
+	}
+	for _, b := range w.Brokers {
+		r, err := w.enlist(ctx, b)
+		if err != nil {
+			return err
+		}
+		w.at[b.Name] = w.start(ctx, b.Name, &relay{w.Runner, b, pokes(r.Lanes)})
 	}
 	passed := 0
 	for rec, err := range w.Log.Follow(ctx, watched.Position) {
@@ -287,7 +306,7 @@ func (w *watch) meet(ctx context.Context, rec domain.Record, born Point) (bool, 
 			err = w.Store.Arrives(ctx, rec.Stream.Workspace, rec.Stream.ID)
 		case delivery.RetriedWord:
 			if at := w.at[rec.Stream.Workspace+"/"+d.What.Webhook]; at != nil {
-				at.hook.poke()
+				at.poke()
 			}
 		}
 		return true, err
@@ -308,7 +327,7 @@ func (w *watch) settle(ctx context.Context, r Reactor) error {
 	at, works := w.at[r.Name]
 	switch wanted := state.Exists && !state.Paused; {
 	case wanted && !works:
-		w.at[r.Name] = w.start(ctx, r, stream)
+		w.at[r.Name] = w.start(ctx, r.Name, &hook{Runner: w.Runner, name: r.Name, stream: stream, pokes: pokes(r.Lanes)})
 	case works && !wanted:
 		at.end()
 		delete(w.at, r.Name)
@@ -316,17 +335,14 @@ func (w *watch) settle(ctx context.Context, r Reactor) error {
 	return nil
 }
 
-func (w *watch) start(ctx context.Context, r Reactor, stream domain.Stream) *working {
+func (w *watch) start(ctx context.Context, name string, r reactor) *working {
 	ctx, stop := context.WithCancel(ctx)
-	at := &working{hook: &hook{Runner: w.Runner, name: r.Name, stream: stream}, stop: stop, done: make(chan struct{})}
-	for range r.Lanes {
-		at.hook.pokes = append(at.hook.pokes, make(chan struct{}, 1))
-	}
+	at := &working{reactor: r, stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(at.done)
 		for tries := 0; ctx.Err() == nil; tries++ {
-			if err := at.hook.run(ctx); err != nil && ctx.Err() == nil {
-				w.Logger.ErrorContext(ctx, "a webhook stopped and tries again", "webhook", r.Name, "error", err)
+			if err := r.run(ctx); err != nil && ctx.Err() == nil {
+				w.Logger.ErrorContext(ctx, "a reactor stopped and tries again", "reactor", name, "error", err)
 			}
 			pause(ctx, w.Tempo.Later.after(tries))
 		}
@@ -334,7 +350,40 @@ func (w *watch) start(ctx context.Context, r Reactor, stream domain.Stream) *wor
 	return at
 }
 
-// end has a webhook rest, and returns when it does.
+// pokes are channels to poke so many lanes by.
+func pokes(lanes int) []chan struct{} {
+	list := make([]chan struct{}, lanes)
+	for i := range list {
+		list[i] = make(chan struct{}, 1)
+	}
+	return list
+}
+
+// route has lanes of a reactor deal with what they are told, until the context
+// ends: each message is tried a few times in a row, and then what is outermost
+// decides what becomes of it.
+func (r *Runner) route(ctx context.Context, name string, pokes []chan struct{}, tell Tell, do message.NoPublishHandlerFunc, outermost ...message.HandlerMiddleware) error {
+	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: 2 * r.Tempo.Timeout}, r.watermill)
+	if err != nil {
+		return err
+	}
+	again := middleware.Retry{
+		MaxRetries: r.Tempo.Tries - 1, InitialInterval: r.Tempo.Soon.First, MaxInterval: r.Tempo.Soon.Most, Multiplier: 2, RandomizationFactor: 0.2,
+		ShouldRetry:         func(p middleware.RetryParams) bool { return passing(p.Err) },
+		ResetContextOnRetry: true, // else the time of the first try would be that of all
+	}
+	router.AddMiddleware(outermost...)
+	router.AddMiddleware(middleware.CorrelationID, again.Middleware, middleware.Timeout(r.Tempo.Timeout), middleware.Recoverer)
+	for lane, poke := range pokes {
+		router.AddConsumerHandler(fmt.Sprintf("%s lane %d", name, lane), name, &LogSubscriber{
+			Log: r.Log, Checkpoints: r.Store, Tell: tell, Lane: lane, Lanes: len(pokes),
+			Again: r.Tempo.Later, Poke: poke, Logger: r.Logger,
+		}, do)
+	}
+	return router.Run(ctx)
+}
+
+// end has a reactor rest, and returns when it does.
 func (a *working) end() {
 	a.stop()
 	<-a.done

@@ -32,7 +32,8 @@ type place struct {
 	failed error      // why it did not take the last one
 }
 
-// NewPublisher signs what head says with a key.
+// NewPublisher signs what head says with a key. Head is asked by one goroutine
+// at a time.
 func NewPublisher(key *Key, head func(context.Context) (commands.Head, error), places ...Place) *Publisher {
 	p := &Publisher{key: key, head: head}
 	for _, at := range places {
@@ -72,6 +73,8 @@ func (p *Publisher) Check(ctx context.Context, r chain.Reader) error {
 // it. An empty log has none. What is returned is signed also when sending it
 // failed; the error then names each place and why.
 func (p *Publisher) Publish(ctx context.Context) (signed []byte, err error) {
+	p.sending.Lock()
+	defer p.sending.Unlock()
 	head, err := p.head(ctx)
 	if err != nil || head.Position == 0 {
 		return nil, err
@@ -79,13 +82,12 @@ func (p *Publisher) Publish(ctx context.Context) (signed []byte, err error) {
 	return p.send(ctx, Of(head))
 }
 
+// send is one at a time.
 func (p *Publisher) send(ctx context.Context, h Head) ([]byte, error) {
 	signed, err := p.key.Sign(h)
 	if err != nil {
 		return nil, err
 	}
-	p.sending.Lock()
-	defer p.sending.Unlock()
 	p.mu.Lock()
 	places := slices.Clone(p.places) // what is slow holds nobody up who only asks
 	p.mu.Unlock()
@@ -167,6 +169,8 @@ func (p *Publisher) Accept(ctx context.Context, r chain.Reader) (gaveUp Head, si
 	}
 	h := Of(head)
 	h.GaveUp = gaveUp.Mark
+	p.sending.Lock()
+	defer p.sending.Unlock()
 	signed, err = p.send(ctx, h)
 	return gaveUp, signed, err
 }

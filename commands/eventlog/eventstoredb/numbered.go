@@ -47,6 +47,10 @@ func OpenNumbered(ctx context.Context, url string, options ...Option) (*Numbered
 	return &Numbered{l, fromTheStart(), fromTheStart()}, nil
 }
 
+// Stored is the same log by its own count: a *Numbered, which ends with the
+// log.
+func (l *Log) Stored() chain.Reader { return &Numbered{l, fromTheStart(), fromTheStart()} }
+
 // Close lets go of the server.
 func (n *Numbered) Close() error { return n.log.Close() }
 

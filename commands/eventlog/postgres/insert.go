@@ -22,9 +22,23 @@ const (
 	added = `
 INSERT INTO events (position, stream, version, id, word, revision, recorded_at, envelope, data, link)
 SELECT * FROM %s WHERE EXISTS (SELECT FROM fence)`
-	lone = `
+)
+
+// Mostly there is one event, and nobody else to share the trip's price: its
+// text is not put together anew, its plan has the fewest steps, and no value is
+// sent twice. The head row takes the event's position, time and hash.
+const (
+	loneFence = `WITH fence AS (
+	UPDATE head SET position = $2, recorded_at = $8, chain = $11 WHERE position = $2::bigint - 1 AND chain = $1 RETURNING 1
+)`
+	loneNamed = `, named AS (
+	INSERT INTO streams (id, name) SELECT $3::bigint, $12::bytea FROM fence
+)`
+	loneAdded = `
 INSERT INTO events (position, stream, version, id, word, revision, recorded_at, envelope, data, link)
-SELECT %s FROM fence`
+SELECT $2::bigint, $3::bigint, $4::bigint, $5::bytea, $6::text, $7::bigint, $8::bigint, $9::bytea, $10::bytea, $11::bytea FROM fence`
+	lone    = loneFence + loneAdded
+	loneNew = loneFence + loneNamed + loneAdded // and the first of its stream
 )
 
 // few is up to how many events a statement spells out one by one: PostgreSQL
@@ -52,20 +66,31 @@ type columns struct {
 // statement is the text and the arguments that write the columns and move the
 // head row.
 func (c *columns) statement(from, to commands.Head) (string, []any) {
+	if len(c.id) == 1 {
+		return c.lone(from)
+	}
 	args := []any{int64(from.Position), from.Chain[:], int64(to.Position), to.At.UnixNano(), to.Chain[:]}
 	query := fence
 	if len(c.newID) > 0 {
 		query += fmt.Sprintf(named, source(len(c.newID), len(args), streamTypes))
 		args = pass(args, len(c.newID), func(i int) []any { return []any{c.newID[i], c.newName[i]} }, c.newID, c.newName)
 	}
-	if len(c.id) == 1 { // mostly; a plan with the fewest steps
-		query += fmt.Sprintf(lone, values(len(args), eventTypes))
-	} else {
-		query += fmt.Sprintf(added, source(len(c.id), len(args), eventTypes))
+	query += fmt.Sprintf(added, source(len(c.id), len(args), eventTypes))
+	return query, pass(args, len(c.id), c.event, c.position, c.stream, c.version, c.id, c.word, c.revision, c.recorded, c.envelope, c.data, c.link)
+}
+
+// lone is the statement of one event, which moves the head row by one.
+func (c *columns) lone(from commands.Head) (string, []any) {
+	args := append([]any{from.Chain[:]}, c.event(0)...)
+	if len(c.newID) > 0 {
+		return loneNew, append(args, c.newName[0])
 	}
-	return query, pass(args, len(c.id), func(i int) []any {
-		return []any{c.position[i], c.stream[i], c.version[i], c.id[i], c.word[i], c.revision[i], c.recorded[i], c.envelope[i], c.data[i], c.link[i]}
-	}, c.position, c.stream, c.version, c.id, c.word, c.revision, c.recorded, c.envelope, c.data, c.link)
+	return lone, args
+}
+
+// event is one event's columns in the order of the table.
+func (c *columns) event(i int) []any {
+	return []any{c.position[i], c.stream[i], c.version[i], c.id[i], c.word[i], c.revision[i], c.recorded[i], c.envelope[i], c.data[i], c.link[i]}
 }
 
 // source is n rows as a table, from arguments after the first few: each value

@@ -19,6 +19,16 @@ const (
 	// word stands for all that came meanwhile. It is not part of an append,
 	// since PostgreSQL commits transactions that notify one after another.
 	quiet = 10 * time.Millisecond
+	// ears is the advisory lock that all who listen share.
+	ears = making + 1
+	// listening takes it, and says who did.
+	listening = "SELECT pg_backend_pid() FROM pg_advisory_lock_shared($1)"
+	// speak says a word if another than $3 listens. It is a transaction of its
+	// own, which need not be on the disk before it is heard: appends would wait
+	// for their turn there.
+	speak = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, '')
+		WHERE EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = $2 AND objsubid = 1 AND pid <> $3
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`
 )
 
 // listen keeps the tail where the log ends, until Close, once somebody waits
@@ -43,9 +53,17 @@ func (l *Log) hear() {
 		return
 	}
 	defer func() { _ = hangUp(c) }()
+	// Whoever appends before this is heard of need not speak: what was written
+	// is there to be seen by then.
+	var pid int32
+	if err := c.QueryRow(l.life, listening, int64(ears)).Scan(&pid); err != nil {
+		return
+	}
 	if _, err := c.Exec(l.life, "LISTEN "+channel); err != nil {
 		return
 	}
+	l.ear.Store(pid)
+	defer l.ear.Store(0)
 	for {
 		if err := l.look(c); err != nil {
 			return
@@ -71,8 +89,8 @@ func (l *Log) look(c *pgx.Conn) error {
 	return err
 }
 
-// notify tells other instances of commits, until Close. What fails is made up
-// for by their looking.
+// notify tells other instances of commits, until Close, where there are any.
+// What fails is made up for by their looking.
 func (l *Log) notify() {
 	for {
 		select {
@@ -80,7 +98,7 @@ func (l *Log) notify() {
 		case <-l.life.Done():
 			return
 		}
-		_, _ = l.reads.Exec(l.life, "NOTIFY "+channel)
+		_, _ = l.reads.Exec(l.life, speak, channel, uint32(ears), l.ear.Load())
 		l.pause(quiet)
 	}
 }

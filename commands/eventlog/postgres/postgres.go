@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -50,6 +51,7 @@ type Log struct {
 	wrote    chan struct{}  // that other instances are to hear of
 	attended chan struct{}  // closed once somebody waits for events
 	attend   func()         // closes it
+	ear      atomic.Int32   // the server's process that listens for this one; 0: none
 
 	moving sync.Mutex
 	tail   *tail.Tail
