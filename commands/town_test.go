@@ -47,10 +47,14 @@ type town struct {
 	named   map[string]string // $menu → art_…
 }
 
-func newTown(t *testing.T) *town {
+func newTown(t *testing.T) *town { return newTownOn(t, memory.Weak(), memory.Sparse()) }
+
+// newTownOn is a town on a log that is as the options say; without any it is
+// atomic.
+func newTownOn(t *testing.T, options ...memory.Option) *town {
 	t.Helper()
 	w := &town{t: t, named: map[string]string{}}
-	w.log = interrupted{memory.New(w.now, memory.Weak(), memory.Sparse(), memory.Between(w.comeIn)), w.comeIn}
+	w.log = interrupted{memory.New(w.now, append(options, memory.Between(w.comeIn))...), w.comeIn}
 	w.restart()
 	system := commands.Call{Workspace: ws, Principal: domain.Principal{Kind: domain.KindSystem, ID: "setup"}}
 	for _, c := range []struct {

@@ -11,8 +11,14 @@ import (
 	"assent/domain"
 )
 
-// remembered is how many streams a writer knows by heart at most.
-const remembered = 1 << 16
+const (
+	// remembered is how many streams a writer knows by heart at most.
+	remembered = 1 << 16
+	// cache is for the pages that the next commits touch again, which are few:
+	// the ends of the tables. A larger one is filled with pages that are not,
+	// and memory that is new costs more than memory that is used again.
+	cache = "cache_size=-4096"
+)
 
 // writer is the only one in this process that writes. It is used by one
 // goroutine at a time.
@@ -80,7 +86,7 @@ func (w *writer) Commit(appends []*admit.Append, head commands.Head) error {
 // has left over.
 func (w *writer) ready() error {
 	if w.db == nil {
-		c, err := connect(w.path, w.set, "cache_size=-16384")
+		c, err := connect(w.path, w.set, cache)
 		if err != nil {
 			return err
 		}
