@@ -33,6 +33,7 @@ type auditLine struct {
 type actionView struct {
 	auditLine
 	Changed []card.Field
+	Late    bool // its time to be taken back is over: only by right now
 }
 
 func lineOf(row AuditRow, names map[string]string) auditLine {
@@ -82,7 +83,7 @@ func (s *Server) auditPage(w http.ResponseWriter, r *http.Request, who caller) e
 
 func (s *Server) oneAction(r *http.Request, who caller) (actionView, error) {
 	row, names, err := s.auditOne(r.Context(), who.workspace, domain.ID(chi.URLParam(r, "action")))
-	return actionView{lineOf(row, names), card.Fields(row.Changes)}, err
+	return actionView{lineOf(row, names), card.Fields(row.Changes), s.tooLate(row)}, err
 }
 
 func (s *Server) actionPage(w http.ResponseWriter, r *http.Request, who caller) error {

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"cmp"
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"github.com/go-chi/chi/v5"
 
@@ -40,6 +42,37 @@ type cardView struct {
 	Digest                 string // of what is shown: what a yes says yes to
 	Past                   bool   // shown beside a newer one: nothing to decide here
 	Declines               []declineReason
+	Parts                  []partView // of several calls
+}
+
+// partView is one part of several, with its own share of what changes.
+type partView struct {
+	Number int
+	Title  string // of its action
+	Needs  []int  // parts that it falls without
+	What   []card.Change
+}
+
+// partsOf are the parts of a proposal of several calls; none of one.
+func (s *Server) partsOf(p Proposal, changes []domain.Change) (parts []partView) {
+	if len(p.Calls) == 0 || len(p.Calls) == 1 && (len(changes) == 0 || changes[0].Part == 0) {
+		return nil
+	}
+	for _, c := range p.Calls {
+		v := partView{Number: c.Part, Title: c.Action, Needs: c.Needs}
+		if a, known := s.registry.Find(c.Action); known {
+			v.Title = a.Title
+		}
+		var own []domain.Change
+		for _, change := range changes {
+			if change.Part == c.Part {
+				own = append(own, change)
+			}
+		}
+		v.What = card.Of(own)
+		parts = append(parts, v)
+	}
+	return parts
 }
 
 // declineReason is a code an agent can act on, and how people read it.
@@ -67,6 +100,7 @@ func (s *Server) cardOf(p Proposal) *cardView {
 			v.TakeBack = false
 		}
 	}
+	v.Parts = s.partsOf(p, p.Changes)
 	if p.Verdict != nil {
 		v.Why = p.Verdict.Reason
 	}
@@ -80,6 +114,12 @@ var causes = map[string]string{
 	"destructive": "It takes something away, so a person decides.",
 	"skill":       "The skill in use asks for a person here.",
 	"manual-mode": "In manual mode a person decides about every change.",
+	"plan":        "It was filed as a plan, for a person to decide.",
+	"many":        "The agent has changed many things in a short time.",
+	"gate":        "An agent can only ever ask for this.",
+
+	"project-rule":    "The rules here want a person for this.",
+	"outside-content": "It was asked for under the influence of content from outside.",
 }
 
 func nameIn(names map[string]string, id string) string { return cmp.Or(names[id], id) }
@@ -169,7 +209,11 @@ func (s *Server) approveForm(w http.ResponseWriter, r *http.Request, who caller)
 	if in.Get("digest") == "" {
 		return domain.Refuse("invalid", "The page did not say what was shown. Open the proposal again.")
 	}
-	out, err := s.approve(r.Context(), who.person, id, in.Get("digest"))
+	parts, err := partsIn(in)
+	if err != nil {
+		return err
+	}
+	out, err := s.approve(r.Context(), who.person, id, in.Get("digest"), parts...)
 	if err != nil {
 		return s.undecided(w, r, who, id, err)
 	}
@@ -178,6 +222,22 @@ func (s *Server) approveForm(w http.ResponseWriter, r *http.Request, who caller)
 		notice = "assented"
 	}
 	return see(w, r, "/proposals/"+id, notice, out)
+}
+
+// partsIn are the parts that a form keeps. One that asks for them and names none
+// is not a yes to all of them.
+func partsIn(in url.Values) (parts []int, err error) {
+	for _, text := range in["part"] {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, domain.Refuse("invalid", "The page named a part that is not a number. Open the proposal again.")
+		}
+		parts = append(parts, n)
+	}
+	if in.Get("parted") != "" && len(parts) == 0 {
+		return nil, domain.Refuse("invalid", "Choose the parts to keep. To keep none, decline.")
+	}
+	return parts, nil
 }
 
 func (s *Server) declineForm(w http.ResponseWriter, r *http.Request, who caller) error {
@@ -209,7 +269,7 @@ func (s *Server) undecided(w http.ResponseWriter, r *http.Request, who caller, i
 		v.Card.Past = true
 		v.Now = s.cardOf(p)
 		v.Now.What, v.Now.Digest, v.Now.Size = card.Of(moved.Now), moved.Digest, sizeOf(proposal.CountsOf(moved.Now))
-		v.Now.Clipped = false
+		v.Now.Clipped, v.Now.Parts = false, s.partsOf(p, moved.Now)
 	}
 	f, err := s.framed(r, who, "inbox", card.Plain(120, p.Headline), v)
 	if err != nil {

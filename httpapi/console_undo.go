@@ -12,8 +12,9 @@ import (
 type undoView struct {
 	actionView
 	commands.Undoable
-	Fields []threeColumns
-	Open   bool // there is later work to choose about
+	ByRight bool // it is late, and this person may
+	Fields  []threeColumns
+	Open    bool // there is later work to choose about
 }
 
 // threeColumns is a field as it was, as it was set, and as it is now.
@@ -32,6 +33,7 @@ func (s *Server) undoView(r *http.Request, who caller, wish commands.Taking) (un
 	if v.Undoable, err = s.desk.Undoable(r.Context(), who.person, v.ID); err != nil {
 		return v, err
 	}
+	v.ByRight = v.Undoable.Late
 	chosen := map[string]bool{}
 	for _, n := range wish.Take {
 		chosen[n] = true
@@ -48,6 +50,14 @@ func (s *Server) undoView(r *http.Request, who caller, wish commands.Taking) (un
 		})
 	}
 	return v, nil
+}
+
+// tooLate says that an action could be taken back once, and that its time is
+// over.
+func (s *Server) tooLate(row AuditRow) bool {
+	a, known := s.registry.Find(row.Action)
+	can := row.Action == "action.undo" || known && a.Writes() && !a.Final
+	return can && row.Undo == nil && row.Outcome == commands.Done && row.Undone == ""
 }
 
 func (s *Server) undoPage(w http.ResponseWriter, r *http.Request, who caller) error {

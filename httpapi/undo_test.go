@@ -124,3 +124,15 @@ func TestAPlanIsALineForEachThing(t *testing.T) {
 		t.Errorf("without a time: %d %s", res.Code, res.Body)
 	}
 }
+
+func TestAfterItsTimeAnUndoIsOfferedToOwnersAsLate(t *testing.T) {
+	w := newWorld(t)
+	w.pass(25 * 3600e9)
+	again, err := w.accounts.NewSession(t.Context(), Seat{"home", w.ada.Person})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if page := w.do("GET", "/audit/"+w.act, "", as(again)).Body.String(); !strings.Contains(page, "Undo late…") {
+		t.Error("it is not offered")
+	}
+}

@@ -47,11 +47,11 @@ func TestTheOfficialSuitePasses(t *testing.T) {
 			t.Parallel()
 			d := open(t, always(commands.Outcome{Outcome: commands.Idle}), told(editor), func(o *Options) { o.Watcher = make(watching) })
 			showing(t, d)
-			kept := t.TempDir()
-			cmd := node(t, "node_modules/@modelcontextprotocol/conformance/dist/index.js", "server", "--url", withoutKey(t, d), "--requirements", requirements, "-o", kept)
+			results := t.TempDir()
+			cmd := node(t, "node_modules/@modelcontextprotocol/conformance/dist/index.js", "server", "--url", withoutKey(t, d), "--requirements", requirements, "-o", results)
 			out, err := cmd.CombinedOutput()
 			if err != nil {
-				t.Errorf("%v\n%s", err, failures(t, kept))
+				t.Errorf("%v\n%s", err, failures(t, results))
 			}
 			if i := bytes.Index(out, []byte("=== SUMMARY ===")); i >= 0 {
 				t.Logf("%s", out[i:])

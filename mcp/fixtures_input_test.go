@@ -1,4 +1,4 @@
-package mcp
+package mcp //nolint:staticcheck // some of what is shown here goes out of the protocol, and is spoken as long as clients do
 
 import (
 	"context"
@@ -103,7 +103,7 @@ func (f *fixtures) inputs() {
 		if can != nil && can.Elicitation != nil {
 			requests["user_name"] = form("What is your name?", "name", "string")
 		}
-		if can != nil && can.Sampling != nil { //nolint:staticcheck // part of the protocol while clients speak it
+		if can != nil && can.Sampling != nil {
 			requests["greeting"] = askModel("Generate a short greeting")
 		}
 		if len(requests) == 0 {
@@ -191,7 +191,7 @@ func (f *fixtures) questions() {
 		if err := json.Unmarshal(req.Params.Arguments, &a); err != nil {
 			return nil, err
 		}
-		res, err := req.Session.CreateMessage(ctx, askModel(a.Prompt)) //nolint:staticcheck // part of the protocol while clients speak it
+		res, err := req.Session.CreateMessage(ctx, askModel(a.Prompt))
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package mcp
+package mcp //nolint:staticcheck // some of what is shown here goes out of the protocol, and is spoken as long as clients do
 
 import (
 	"context"
@@ -144,7 +144,7 @@ func (f *fixtures) notices() {
 		})
 	}
 	f.tool("test_missing_capability", "Needs a client that lends its model.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		if can := req.ClientCapabilities(); can != nil && can.Sampling != nil { //nolint:staticcheck // part of the protocol while clients speak it
+		if can := req.ClientCapabilities(); can != nil && can.Sampling != nil {
 			return says(text("It can.")), nil
 		}
 		data, err := json.Marshal(map[string]any{"requiredCapabilities": map[string]any{"sampling": map[string]any{}}})

@@ -115,7 +115,8 @@ func (body) Close() error { return nil }
 // is logged. Others get a plain answer, which costs less. A message that only
 // mentions either is answered in the other way, and no worse.
 func (b body) wantsWord() bool {
-	return bytes.Contains(b.message, []byte(`"progressToken"`)) || bytes.Contains(b.message, []byte(`"`+sdk.MetaKeyLogLevel+`"`))
+	return bytes.Contains(b.message, []byte(`"progressToken"`)) ||
+		bytes.Contains(b.message, []byte(`"`+sdk.MetaKeyLogLevel+`"`)) //nolint:staticcheck // going out of the protocol, and spoken as long as clients do
 }
 
 // survive keeps a fault in one request from being more than that.

@@ -17,7 +17,8 @@ const (
 		"undo": {"type": "object", "properties": {"until": {"type": "string"}}, "required": ["until"]},
 		"verdict": {"type": "object", "description": "what the rules said", "properties": {"answer": {"type": "string", "enum": ["act", "propose", "refuse"]}, "code": {"type": "string"}, "cause": {"type": "string"}, "reason": {"type": "string"}, "autoCheck": {"type": "object"}, "findings": {"type": "array", "items": {"type": "object"}}}, "required": ["answer"]},
 		"proposal": {"type": "object", "description": "when it waits: the proposal a person decides on", "properties": {"id": {"type": "string"}, "url": {"type": "string", "description": "where a person decides"}, "cause": {"type": "string"}, "expires": {"type": "string"}, "state": {"type": "string"}}, "required": ["id"]},
-		"refusal": {"type": "object", "properties": {"code": {"type": "string", "description": "stable; what programs go by"}, "reason": {"type": "string", "description": "a sentence that says what to do"}}, "required": ["code", "reason"]}
+		"refusal": {"type": "object", "properties": {"code": {"type": "string", "description": "stable; what programs go by"}, "reason": {"type": "string", "description": "a sentence that says what to do"}}, "required": ["code", "reason"]},
+		"parts": {"type": "array", "description": "of several calls, what came of each, in order", "items": {"type": "object", "properties": {"outcome": {"type": "string"}}, "required": ["outcome"]}}
 	}
 }`
 

@@ -30,7 +30,7 @@ func (d *Door) newServer(who func(sdk.Request) (Caller, bool)) (*sdk.Server, err
 		Tools:     &sdk.ToolCapabilities{ListChanged: hears},
 		Prompts:   &sdk.PromptCapabilities{ListChanged: hears},
 		Resources: &sdk.ResourceCapabilities{ListChanged: hears},
-		Logging:   &sdk.LoggingCapabilities{},
+		Logging:   &sdk.LoggingCapabilities{}, //nolint:staticcheck // going out of the protocol, and spoken as long as clients do
 	}
 	if d.skills != nil {
 		can.AddExtension(skillsExtension, nil)

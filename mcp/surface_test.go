@@ -1,4 +1,4 @@
-package mcp
+package mcp //nolint:staticcheck // some of what is shown here goes out of the protocol, and is spoken as long as clients do
 
 import (
 	"context"

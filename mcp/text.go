@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,7 @@ func (t *teller) outcome(out commands.Outcome) string {
 	default:
 		t.unknown(out)
 	}
+	t.parts(out.Parts)
 	return t.text()
 }
 
@@ -71,7 +73,11 @@ func (t *teller) waiting(out commands.Outcome) {
 		t.recorded(out)
 		return
 	}
-	t.line("Waits for a person (`%s`): proposal %s. Nothing has changed yet.", t.action.Tool(), held.ID)
+	if slices.ContainsFunc(out.Parts, func(p commands.Outcome) bool { return p.Outcome == commands.Done }) {
+		t.line("Some of it waits for a person (`%s`): proposal %s. The rest is done.", t.action.Tool(), held.ID)
+	} else {
+		t.line("Waits for a person (`%s`): proposal %s. Nothing has changed yet.", t.action.Tool(), held.ID)
+	}
 	if reason := reasonOf(out.Verdict); reason != "" {
 		t.line("%s (cause: `%s`)", reason, held.Cause)
 	} else if held.Cause != "" {
@@ -86,6 +92,23 @@ func (t *teller) waiting(out commands.Outcome) {
 	}
 	t.line("Tell your person and go on with something else; do not send it again. `proposal_get` says what became of it.")
 	t.recorded(out)
+}
+
+// parts says of each of several calls what came of it.
+func (t *teller) parts(list []commands.Outcome) {
+	for i, p := range list {
+		said := p.Outcome
+		if p.Target != nil {
+			said += t.at(p.Target)
+		}
+		if p.Refusal != nil {
+			said += fmt.Sprintf(" (`%s`): %s", p.Refusal.Code, p.Refusal.Reason)
+		}
+		if held := heldOf(p.Proposal); held.ID != "" {
+			said += fmt.Sprintf(", proposal %s at %s", held.ID, held.URL)
+		}
+		t.line("Part %d: %s", i+1, said)
+	}
 }
 
 func (t *teller) refused(out commands.Outcome) {

@@ -126,7 +126,7 @@ func (d *Door) turnedAway(ctx context.Context, c commands.Call, no *domain.Refus
 // tellLog sends a line to a client that asked for lines of this weight: what
 // waits and what was refused stand out from what simply happened.
 func (d *Door) tellLog(ctx context.Context, req *sdk.CallToolRequest, a *action.Action, out commands.Outcome) {
-	var level sdk.LoggingLevel
+	var level sdk.LoggingLevel //nolint:staticcheck // going out of the protocol, and spoken as long as clients do
 	switch out.Outcome {
 	case commands.Refused:
 		level = "warning"
@@ -147,7 +147,8 @@ func (d *Door) tellLog(ctx context.Context, req *sdk.CallToolRequest, a *action.
 	if out.Refusal != nil {
 		line["code"] = out.Refusal.Code
 	}
-	_ = req.Session.Log(ctx, &sdk.LoggingMessageParams{Level: level, Logger: "assent", Data: line}) // a client that is gone does not mind
+	// A client that is gone does not mind.
+	_ = req.Session.Log(ctx, &sdk.LoggingMessageParams{Level: level, Logger: "assent", Data: line}) //nolint:staticcheck // going out of the protocol, and spoken as long as clients do
 }
 
 // do is the road. A fault on it must not end the process.

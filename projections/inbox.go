@@ -46,6 +46,7 @@ type ProposalCall struct {
 	Action string          `json:"action"`
 	Args   json.RawMessage `json:"args,omitempty"`
 	Target string          `json:"target"`
+	Needs  []int           `json:"needs,omitempty"` // parts that it falls without
 }
 
 // ProposalResult is what became of one call.
@@ -81,7 +82,7 @@ func (r inboxRow) brief() Proposal {
 
 // inbox is everything that waits for people, and what became of the rest.
 var inbox = Projection[inboxRow]{
-	Name: "inbox", Version: 1,
+	Name: "inbox", Version: 2,
 	Keys: func(f Fact) []string {
 		if _, ok := f.After.(proposal.Proposal); !ok {
 			return nil
@@ -109,7 +110,7 @@ var inbox = Projection[inboxRow]{
 		r.DecidedBy, r.Code, r.Results = after.By, after.Code, after.Results
 		r.Calls = nil
 		for _, c := range after.Calls {
-			r.Calls = append(r.Calls, ProposalCall{c.Part, c.Action, c.Args, c.Target})
+			r.Calls = append(r.Calls, ProposalCall{c.Part, c.Action, c.Args, c.Target, c.Needs})
 		}
 		return r, true
 	},

@@ -191,7 +191,7 @@ func proposalRow(p projections.Proposal) httpapi.Proposal {
 		Sealed: p.Sealed, SealedWords: p.SealedWords,
 	}
 	for _, c := range p.Calls {
-		row.Calls = append(row.Calls, proposal.Called{Part: c.Part, Action: c.Action, Args: c.Args, Target: c.Target})
+		row.Calls = append(row.Calls, proposal.Called{Part: c.Part, Action: c.Action, Args: c.Args, Target: c.Target, Needs: c.Needs})
 		if s, err := domain.ParseStream(c.Target); err == nil && (s.Category == "live" || s.Category == "site") {
 			row.Site = s.ID
 		}
