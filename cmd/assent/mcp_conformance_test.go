@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"assent/commands"
+	"assent/domain/policy"
 )
 
 // node runs a script on a Node that is new enough, beside the official suite
@@ -239,5 +240,19 @@ func TestTheInspectorGetsAnArticlePublished(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestTheInspectorFindsEveryToolPortable: models of every maker can be given
+// these tools, as far as the inspector knows.
+func TestTheInspectorFindsEveryToolPortable(t *testing.T) {
+	s := start(t, t.TempDir())
+	p := newPeople(s.url, links(s.printed))
+	p.owner(t, "ana", "home")
+	p.agent(t, "bot", "ana", "edits", policy.Scopes)
+	out, err := node(t, "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js", "--cli", s.url+"/mcp", "--transport", "http",
+		"--header", "x-api-key: "+p.keys["bot"], "--protocol-era", "modern", "--method", "tools/list", "--strict", "--format", "json", "-q").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
