@@ -74,7 +74,11 @@ func (d *Desk) Plan(ctx context.Context, by domain.Person, wish Containing, each
 		if err != nil {
 			return Outcome{}, err
 		}
-		c := &containing{taker: t, scope: wish.Scope, until: func(domain.Recorded) bool { return true }}
+		head, err := d.road.Log.Head(ctx)
+		if err != nil {
+			return Outcome{}, err
+		}
+		c := &containing{taker: t, scope: wish.Scope, last: head.Position, until: func(domain.Recorded) bool { return true }}
 		for before, more := "", true; more; {
 			things, err := c.things(before, thingsAtOnce)
 			if err != nil {
@@ -281,11 +285,7 @@ func (c *containing) things(before string, limit int) ([]domain.Stream, error) {
 	if c.scope.Proposal != "" {
 		return c.proposed(before, limit)
 	}
-	head, err := c.road.Log.Head(c.ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.road.Touched.Touched(c.ctx, c.workspace, c.scope, before, limit, head.Position)
+	return c.road.Touched.Touched(c.ctx, c.workspace, c.scope, before, limit, c.last)
 }
 
 // proposed are the things that a proposal's calls are about.
@@ -345,7 +345,7 @@ func (r *Road) advance(ctx context.Context, at thing, begun domain.Record) error
 	if err := t.settings(); err != nil {
 		return err
 	}
-	c := &containing{taker: t, id: at.stream.ID, cause: begun.Envelope.Action, scope: state.Scope, until: func(h domain.Recorded) bool { return !h.At.After(begun.At) }}
+	c := &containing{taker: t, id: at.stream.ID, cause: begun.Envelope.Action, scope: state.Scope, last: begun.Position, until: func(h domain.Recorded) bool { return !h.At.After(begun.At) }}
 	things, err := c.things(state.After, thingsAtOnce)
 	if err != nil {
 		return err

@@ -170,7 +170,7 @@ func (w *town) settledOnce(taken, conflicting int) {
 // with what was begun, at the same moment.
 func TestManyContainAtOnceAndItIsDoneOnce(t *testing.T) {
 	w := newCity(t)
-	for i := range 20 {
+	for i := range 70 { // more than a portion
 		w.made(fmt.Sprintf("a%d", i))
 		w.act(policy.Bypass, "article.update", args{"article": fmt.Sprintf("$a%d", i), "title": "New"})
 	}
@@ -200,7 +200,7 @@ func TestManyContainAtOnceAndItIsDoneOnce(t *testing.T) {
 		}
 	}
 	w.sound()
-	w.settledOnce(40, 0)
+	w.settledOnce(140, 0)
 }
 
 // TestAThingThatWasChangedAThousandTimesGoesBackInPortions: a portion is judged as if the newer ones, which are back by then, had never been.

@@ -18,6 +18,7 @@ type containing struct {
 	id    string // of the containment; empty when it is only planned
 	cause domain.ID
 	scope containment.Scope
+	last  domain.Position            // everything that is part of it lies at or before
 	until func(domain.Recorded) bool // recorded soon enough to be part of it
 }
 
@@ -157,14 +158,18 @@ type taken struct {
 // what it costs to make them last.
 const hands = 16
 
-// takeAll takes things back, many at once. What finds its address taken is tried
-// again afterwards: it may have been by another of them.
+// takeAll takes things back, many at once where there are many. What finds its
+// address taken is tried again afterwards: it may have been by another of them.
 func (c *containing) takeAll(things []domain.Stream) ([]taken, error) {
 	all := make([]taken, len(things))
 	take := func(i int) { all[i].counts, all[i].left, all[i].err = c.takeBack(things[i]) }
 	var busy sync.WaitGroup
 	next := make(chan int)
-	for range min(hands, len(things)) {
+	many := hands
+	if len(things) < thingsAtOnce { // a few go in order
+		many = 1
+	}
+	for range many {
 		busy.Go(func() {
 			for i := range next {
 				take(i)
