@@ -19,6 +19,7 @@ import (
 type reactionFlags struct {
 	Loopback bool   `help:"Let webhooks call this machine too: to try them out." env:"ASSENT_WEBHOOK_LOOPBACK" name:"webhook-loopback"`
 	NATS     string `help:"NATS servers with JetStream that are told of everything, such as nats://host:4222." env:"ASSENT_NATS_URL" name:"nats"`
+	Kafka    string `help:"Kafka brokers that are told of everything: HOST:9092, separated by commas." env:"ASSENT_KAFKA_BROKERS" name:"kafka"`
 	Creds    string `help:"A file of credentials for NATS." env:"ASSENT_NATS_CREDS" name:"nats-creds" type:"path"`
 }
 
@@ -26,8 +27,8 @@ type reactionFlags struct {
 // has been told.
 type outside struct {
 	*reactions.Runner
-	store *reactions.Store
-	nats  *reactions.JetStream // nil: none
+	store   *reactions.Store
+	brokers []reactions.Broker
 }
 
 // reactionsIn is where it is kept how far those outside have been told: where the
@@ -51,21 +52,38 @@ func (h *house) openOutside(ctx context.Context, p plan, place string, words *vo
 			err = errors.Join(err, o.Close())
 		}
 	}()
-	var brokers []reactions.Broker
-	if p.outward && p.NATS != "" {
-		if o.nats, err = reactions.OpenJetStream(p.NATS, p.Creds); err != nil {
+	if p.outward {
+		if o.brokers, err = p.openBrokers(); err != nil {
 			return nil, err
 		}
-		brokers = append(brokers, reactions.Broker{Name: "nats", Publisher: o.nats})
 	}
 	if o.Runner, err = reactions.New(ctx, reactions.Parts{
 		Log: h.log, Words: words, Road: h.road, Store: store, Secret: h.secret,
 		Clock: h.clock, Logger: slog.Default(), ProposalURL: h.road.ProposalURL,
-		Brokers: brokers, Loopback: p.Loopback, Tempo: p.tempo,
+		Brokers: o.brokers, Loopback: p.Loopback, Tempo: p.tempo,
 	}); err != nil {
 		return nil, err
 	}
 	return o, nil
+}
+
+// openBrokers opens those that are named. They need not be there yet.
+func (f reactionFlags) openBrokers() (list []reactions.Broker, err error) {
+	if f.NATS != "" {
+		nats, err := reactions.OpenJetStream(f.NATS, f.Creds)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, reactions.Broker{Name: "nats", Publisher: nats})
+	}
+	if f.Kafka != "" {
+		kafka, err := reactions.OpenKafka(f.Kafka)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, reactions.Broker{Name: "kafka", Publisher: kafka})
+	}
+	return list, nil
 }
 
 // bind answers what is asked about webhooks.
@@ -107,8 +125,8 @@ func (o *outside) Secret(ctx context.Context, call commands.Call, id string) (ht
 // Close lets go of everything, once Run has ended.
 func (o *outside) Close() error {
 	err := o.store.Close()
-	if o.nats != nil {
-		err = errors.Join(err, o.nats.Close())
+	for _, b := range o.brokers {
+		err = errors.Join(err, b.Publisher.Close())
 	}
 	return err
 }

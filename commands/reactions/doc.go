@@ -10,6 +10,10 @@
 // be delivered to be noted in the log, where people see it and can have it sent
 // again.
 //
+// A webhook is told what it asked for, in its workspace. A broker, NATS or Kafka,
+// is told everything; what it does not take is held, and a warning in the server's
+// own log says so.
+//
 // What is told is told at least once, under the id of its event: whoever is told
 // twice can tell. Of several processes on one log, one is at work.
 package reactions

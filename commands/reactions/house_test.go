@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -147,6 +148,20 @@ func (h *house) article(slug string) string {
 func (h *house) edit(id, body string) {
 	h.t.Helper()
 	h.do(article.Update, article.UpdateArgs{Which: article.Which{Article: id}, Body: new(body)})
+}
+
+// busy makes three articles and edits them in turns, and gives how many things
+// there are to tell.
+func (h *house) busy() (ids []string, all int) {
+	h.t.Helper()
+	ids = []string{h.article("a"), h.article("b"), h.article("c")}
+	const edits = 10
+	for i := range edits {
+		for _, id := range ids {
+			h.edit(id, fmt.Sprint(i))
+		}
+	}
+	return ids, len(ids) * (edits + 1)
 }
 
 func (h *house) hook(url string, events ...string) string {

@@ -107,14 +107,7 @@ func TestABrokerIsToldOfEverythingInOrderAndKeepsItOnce(t *testing.T) {
 		_, err := h.parts.Store.Load(t.Context(), "nats", 0)
 		return err == nil
 	})
-	ids := []string{h.article("a"), h.article("b"), h.article("c")}
-	const edits = 10
-	for i := range edits {
-		for _, id := range ids {
-			h.edit(id, fmt.Sprint(i))
-		}
-	}
-	all := len(ids) * (edits + 1)
+	ids, all := h.busy()
 	told := kept(t, h, url, all)
 	var seen []message
 	for _, m := range told {
