@@ -87,7 +87,8 @@ type Proposal struct {
 	Digest    string            `json:"digest"`
 	Filed     time.Time         `json:"filed"`
 	Expires   time.Time         `json:"expires"`
-	Reason    string            `json:"reason,omitempty"` // the asker's own words; filled in here
+	Reminded  bool              `json:"reminded,omitempty"` // its time is nearly over, and that was said
+	Reason    string            `json:"reason,omitempty"`   // the asker's own words; filled in here
 	DecidedBy string            `json:"decidedBy,omitempty"`
 	DecidedAt time.Time         `json:"decidedAt,omitzero"`
 	Code      string            `json:"code,omitempty"`  // of the decline

@@ -295,7 +295,7 @@ func (p Past) rows(a asking, workspace string, which filter) (rows []itemRow, er
 func (p Past) each(a asking, workspace string, which filter, body *string, keep func(itemRow) bool) error {
 	var created domain.Position
 	var live domain.Version
-	var on, liveAt, unread string
+	var liveAt, unread string
 	bodies := `''`
 	if body != nil {
 		bodies = `v.body`
@@ -306,13 +306,13 @@ func (p Past) each(a asking, workspace string, which filter, body *string, keep 
 		return query(`COALESCE((SELECT p.`+column+` FROM {pointers} p
 			WHERE p.workspace = i.workspace AND p.site = i.site AND p.item = i.id AND ? ORDER BY p.publish DESC LIMIT 1), `+none+`)`, p.moment.upTo("p"))
 	}
-	f := query(`SELECT v.doc, i.created, i.site, ?, ?, `+bodies+` FROM {items} i JOIN {versions} v ON v.workspace = i.workspace AND v.item = i.id
+	f := query(`SELECT v.doc, i.created, ?, ?, `+bodies+` FROM {items} i JOIN {versions} v ON v.workspace = i.workspace AND v.item = i.id
 		AND v.version = (SELECT MAX(w.version) FROM {versions} w WHERE w.workspace = i.workspace AND w.item = i.id AND ?)
 		WHERE i.workspace = ??`, shown("version", "0"), shown("address", "''"), p.moment.upTo("w"), workspace, which)
 	return docs(a, f, func(v versionRow) bool {
-		return v.Site != on || keep(itemRow{
+		return keep(itemRow{
 			Kind: v.Kind, ID: v.ID, Site: v.Site, Exists: v.Exists, Rev: v.Version, Live: live, Address: v.Address, LiveAt: liveAt,
 			Created: created, Updated: v.Author.At, Content: v.Content,
 		})
-	}, &created, &on, &live, &liveAt, body)
+	}, &created, &live, &liveAt, body)
 }

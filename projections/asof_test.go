@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"assent/domain"
 	"assent/domain/action"
 	"assent/domain/article"
+	"assent/domain/live"
 	"assent/domain/page"
 	"assent/domain/site"
 	"assent/projections"
@@ -86,8 +90,40 @@ func told(t *testing.T, s *projections.Store, then *projections.Past) map[string
 	return answers
 }
 
+// onlyMade is a log in which things are made before anything else happens to
+// them, publishing them included: no decision makes another, and of what was
+// never made no version is kept that could be looked at later.
+func onlyMade(t *testing.T, from *journal) *journal {
+	j := newJournal(t)
+	for _, r := range from.records {
+		recorded, err := j.words.Read(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		published, ok := recorded.Event.(live.Published)
+		if !ok {
+			item := r.Stream.Category == live.KindOf(r.Stream.ID)
+			if item && j.versions[r.Stream] == 0 && !strings.HasSuffix(r.Word, ".created") {
+				continue
+			}
+			j.say(r.Envelope, r.Stream, recorded.Event)
+			continue
+		}
+		published.Items = slices.DeleteFunc(slices.Clone(published.Items), func(it live.Item) bool {
+			made := j.versions[domain.Stream{Category: live.KindOf(it.ID), Workspace: r.Stream.Workspace, ID: it.ID}]
+			return made == 0 || it.Version > made
+		})
+		j.say(r.Envelope, r.Stream, published)
+	}
+	return j
+}
+
 func TestThePastIsWhatTheLogUpToThenGives(t *testing.T) {
-	if err := flag.Set("rapid.checks", "8"); err != nil { // each folds several logs
+	checks := "8" // each folds several logs
+	if os.Getenv(onPostgres) != "" {
+		checks = "3"
+	}
+	if err := flag.Set("rapid.checks", checks); err != nil {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(r *rapid.T) {
@@ -96,6 +132,7 @@ func TestThePastIsWhatTheLogUpToThenGives(t *testing.T) {
 		for range rapid.IntRange(1, 40).Draw(r, "events") {
 			anything(r, j)
 		}
+		j = onlyMade(t, j)
 		whole := folded(t, j)
 		for range 3 {
 			p := domain.Position(rapid.IntRange(1, int(j.head())).Draw(r, "position"))

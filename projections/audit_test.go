@@ -299,6 +299,11 @@ func TestAProposalIsFollowedToItsEnd(t *testing.T) {
 			t.Errorf("%v waits for %d, %v, want %d", who, n, err, want)
 		}
 	}
+	j.say(byAgent("act_rem", "proposal.remind"), at("proposal", "prop_open"), proposal.Reminded{})
+	see(t, s, j.head())
+	if open, err := s.Proposal(t.Context(), "home", "prop_open"); err != nil || !open.Reminded || open.Status != "waiting" {
+		t.Errorf("brought up: %+v %v", open, err)
+	}
 }
 
 func TestAnAgentIsReadWithItsKeysAndWhenItWasSeen(t *testing.T) {

@@ -76,7 +76,7 @@ func BenchmarkRebuildRatio(b *testing.B) {
 			var best projections.Measured
 			for b.Loop() {
 				for range 3 {
-					m, err := s.MeasureBuild(b.Context(), j)
+					m, err := projections.MeasureBuild(b.Context(), s, j)
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -108,10 +108,10 @@ func BenchmarkLiveRatio(b *testing.B) {
 	var m, single projections.Measured
 	for b.Loop() {
 		var err error
-		if m, err = open(b, fresh(b)).MeasureLive(b.Context(), j, 500, open(b, fresh(b))); err != nil {
+		if m, err = projections.MeasureLive(b.Context(), open(b, fresh(b)), j, 500, open(b, fresh(b))); err != nil {
 			b.Fatal(err)
 		}
-		if single, err = open(b, fresh(b)).MeasureLive(b.Context(), j.upTo(1000), 1, open(b, fresh(b))); err != nil {
+		if single, err = projections.MeasureLive(b.Context(), open(b, fresh(b)), j.upTo(1000), 1, open(b, fresh(b))); err != nil {
 			b.Fatal(err)
 		}
 	}

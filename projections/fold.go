@@ -25,8 +25,12 @@ type folder struct {
 
 	seed   maphash.Seed
 	shards []shard
-	before []shard // what the database holds of the portion before, if it is known to
+	before []shard // what the database holds, as far as portions before touched it
+	kept   int     // how many rows that is
 }
+
+// mostKept is how many rows are kept from one portion to the next.
+const mostKept = 8000
 
 // shard is some of the rows of every table, by the tables' places.
 type shard []map[string]row
@@ -56,36 +60,43 @@ func (s *Store) newFolder(skips *skips, goroutines int) *folder {
 }
 
 // forget empties the memory.
-func (f *folder) forget() {
-	for i := range f.shards {
-		f.shards[i] = make(shard, len(f.tables))
+func (f *folder) forget() { f.shards = f.empty() }
+
+func (f *folder) empty() []shard {
+	shards := make([]shard, len(f.shards))
+	for i := range shards {
+		shards[i] = make(shard, len(f.tables))
 		for t := range f.tables {
-			f.shards[i][t] = map[string]row{}
+			shards[i][t] = map[string]row{}
 		}
 	}
+	return shards
 }
 
 // settle says that the database holds everything by now. What was touched is
-// kept for the next portion: most of what that touches is the same.
+// kept for the next portions: most of what those touch is the same.
 func (f *folder) settle() {
-	for _, rows := range f.shards {
+	if f.before == nil || f.kept > mostKept {
+		f.before, f.kept = f.empty(), 0
+	}
+	for w, rows := range f.shards {
 		for i, t := range f.tables {
 			if t.once {
-				rows[i] = map[string]row{} // never read back
-				continue
+				continue // never read back
 			}
 			for k, r := range rows[i] {
 				if r.dirty {
-					rows[i][k] = row{value: r.value, stored: r.value != nil}
+					r = row{value: r.value, stored: r.value != nil}
 				}
+				f.before[w][i][k] = r
 			}
+			f.kept += len(rows[i])
 		}
 	}
-	f.before, f.shards = f.shards, make([]shard, len(f.shards))
 	f.forget()
 }
 
-// known says whether a row is in memory, or was there in the portion before.
+// known says whether a row is in memory, or is kept from a portion before.
 func (f *folder) known(shard, table int, key string) bool {
 	rows := f.shards[shard][table]
 	if _, known := rows[key]; known || f.before == nil {
@@ -368,7 +379,7 @@ type Halt struct {
 
 // Error says it in a sentence, and what to do.
 func (h *Halt) Error() string {
-	return fmt.Sprintf("the read models stand still before position %d (%s in %s): %s; upgrade if a newer version wrote it, else have an operator skip the event %s", h.Position, h.Word, h.Stream, h.Why, h.Event)
+	return fmt.Sprintf("the read models stand still before position %d (%s in %s): %s; upgrade if a newer version wrote it, else let somebody who manages the workspace go on without it (`readmodel.skip` with the event %s)", h.Position, h.Word, h.Stream, h.Why, h.Event)
 }
 
 func halted(r domain.Record, why error) error {

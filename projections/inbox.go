@@ -31,6 +31,7 @@ type Proposal struct {
 	Calls     []ProposalCall   `json:"calls,omitempty"`
 	Filed     time.Time        `json:"filed"`
 	Expires   time.Time        `json:"expires"`
+	Reminded  bool             `json:"reminded,omitempty"` // its time is nearly over, and that was said
 	DecidedBy string           `json:"decidedBy,omitempty"`
 	DecidedAt time.Time        `json:"decidedAt,omitzero"` // when it stopped waiting, however it did
 	Code      string           `json:"code,omitempty"`     // of the decline
@@ -82,7 +83,7 @@ func (r inboxRow) brief() Proposal {
 
 // inbox is everything that waits for people, and what became of the rest.
 var inbox = Projection[inboxRow]{
-	Name: "inbox", Version: 2,
+	Name: "inbox", Version: 3,
 	Keys: func(f Fact) []string {
 		if _, ok := f.After.(proposal.Proposal); !ok {
 			return nil
@@ -106,7 +107,7 @@ var inbox = Projection[inboxRow]{
 		card := after.Card
 		r.Status, r.Asker, r.Headline, r.Cause = string(after.Status), after.Asker, card.Headline, card.Cause
 		r.Things, r.Counts, r.Digest, r.Changes, r.Clipped = card.Changes, card.Counts, card.Digest, card.Lines, card.Clipped
-		r.Expires, r.Reads = card.Expires, card.Reads
+		r.Expires, r.Reads, r.Reminded = card.Expires, card.Reads, after.Reminded
 		r.DecidedBy, r.Code, r.Results = after.By, after.Code, after.Results
 		r.Calls = nil
 		for _, c := range after.Calls {

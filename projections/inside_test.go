@@ -22,7 +22,7 @@ type Measured struct{ Folding, Writing time.Duration }
 
 // MeasureBuild folds and loads the whole log into a new generation, and loads
 // the same rows, ready, into another. Neither becomes live.
-func (s *Store) MeasureBuild(ctx context.Context, log Source) (m Measured, err error) {
+func MeasureBuild(ctx context.Context, s *Store, log Source) (m Measured, err error) {
 	began := time.Now()
 	b := building{store: s, log: log, skips: newSkips(log), started: began}
 	g, _, err := b.build(ctx)
@@ -94,7 +94,7 @@ func (s *Store) readyOf(ctx context.Context, g *generation) (r ready, err error)
 // a transaction of their own, and writes the same rows, ready, in the same
 // portions into those of other: by turns, so that whatever else the machine does
 // slows both.
-func (s *Store) MeasureLive(ctx context.Context, log Source, each int, other *Store) (m Measured, err error) {
+func MeasureLive(ctx context.Context, s *Store, log Source, each int, other *Store) (m Measured, err error) {
 	for {
 		g, at := s.here()
 		records, err := log.ReadAll(ctx, at.position, each)

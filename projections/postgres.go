@@ -77,29 +77,39 @@ func (s schema) open(context.Context, int64) (db, reads *sql.DB, err error) { re
 
 // begin takes the number: its row is there before its tables are.
 func (s schema) begin(ctx context.Context, number int64) (nest, error) {
-	return &schemaNest{schema: s}, checkpoint{generation: number}.put(ctx, s.db)
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := (checkpoint{generation: number}).put(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return &schemaNest{schema: s, conn: conn}, nil
 }
 
 // schemaNest is a generation being made beside the others. Its tables have
 // numbers of their own, and are no generation before their checkpoint says so.
+// They are made on one connection: a server that goes down may lose what it
+// took last, and whoever goes on after that on another would not notice.
 type schemaNest struct {
 	schema
-	ready sync.Once // to write over rows
+
+	mu   sync.Mutex
+	conn *sql.Conn
 }
 
 func (s *schemaNest) exec(ctx context.Context, text string) error {
-	_, err := s.db.ExecContext(ctx, text)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.conn.ExecContext(ctx, text)
 	return err
 }
 
 // load copies lines in.
 func (s *schemaNest) load(ctx context.Context, g *generation, t table, lines [][]any) error {
-	conn, err := s.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close() }()
-	return conn.Raw(func(driver any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn.Raw(func(driver any) error {
 		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{tableName(t.name, g.number)}, t.fields(), pgx.CopyFromRows(lines))
 		return err
 	})
@@ -115,15 +125,16 @@ func (s *schemaNest) change(ctx context.Context, g *generation, t table, lines [
 	})
 }
 
-func (s *schemaNest) within(ctx context.Context, g *generation, do func(*sql.Tx) error) (err error) {
-	s.ready.Do(func() {
+func (s *schemaNest) within(ctx context.Context, g *generation, do func(*sql.Tx) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g.db == nil {
 		g.db = s.db
-		err = g.prepare(ctx, g.tables, s.spelled)
-	})
-	if err != nil {
-		return err
+		if err := g.prepare(ctx, g.tables, s.spelled); err != nil {
+			return err
+		}
 	}
-	tx, err := s.db.BeginTx(ctx, nil)
+	tx, err := s.conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -134,18 +145,33 @@ func (s *schemaNest) within(ctx context.Context, g *generation, do func(*sql.Tx)
 	return tx.Commit()
 }
 
-func (s *schemaNest) leave() error { return nil } // the connections are everybody's
-
 func (s *schemaNest) finish(ctx context.Context, g *generation, at checkpoint) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, t := range g.tables {
-		if _, err := s.db.ExecContext(ctx, `ANALYZE `+tableName(t.name, g.number)); err != nil {
+		if _, err := s.conn.ExecContext(ctx, `ANALYZE `+tableName(t.name, g.number)); err != nil {
 			return err
 		}
 	}
-	if _, err := s.db.ExecContext(ctx, `DELETE FROM checkpoint WHERE generation = $1`, g.number); err != nil {
+	tx, err := s.conn.BeginTx(ctx, nil)
+	if err != nil {
 		return err
 	}
-	return at.put(ctx, s.db)
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, `DELETE FROM checkpoint WHERE generation = $1`, g.number); err != nil {
+		return err
+	}
+	if err := at.put(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func (s *schemaNest) leave() error {
+	if err := s.conn.Close(); !errors.Is(err, sql.ErrConnDone) { // it may have ended with the server
+		return err
+	}
+	return nil
 }
 
 func (s schema) drop(ctx context.Context, number int64) error {

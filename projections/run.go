@@ -252,6 +252,9 @@ func (s *Store) advance(ctx context.Context, log Source, skips *skips) (int, err
 		_, err := s.look(ctx)
 		return len(records), err
 	}
+	if err == nil && now.position < at.position { // the database went down, and lost what it took last
+		return len(records), s.use(ctx, now)
+	}
 	if err == nil || halted {
 		s.passed(g, now)
 	}
@@ -360,7 +363,7 @@ func (s *Store) foldInto(ctx context.Context, tx *sql.Tx, g *generation, now che
 	return now, nil
 }
 
-// keptFolder is the rows that a generation's last portion touched.
+// keptFolder is rows that a generation's last portions touched.
 type keptFolder struct {
 	of     *generation
 	at     domain.Position
@@ -368,7 +371,7 @@ type keptFolder struct {
 }
 
 // folderAt is a folder for what comes after a checkpoint, which is held. It
-// knows what the portion before touched, if nobody else folded since.
+// knows what the portions before touched, if nobody else folded since.
 func (s *Store) folderAt(g *generation, now checkpoint, skips *skips) *folder {
 	if kept := s.kept.Swap(nil); kept != nil && kept.of == g && kept.at == now.position {
 		kept.folder.skips = skips

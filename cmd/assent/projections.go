@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -68,6 +69,9 @@ func (c *projectionsStatusCmd) Run(e *env) error {
 		fmt.Fprintln(w, "GENERATION\tSTATE\tPOSITION\tEVENTS\tLAST FOLDED")
 		for _, g := range s.Generations {
 			fmt.Fprintf(w, "%d\t%s\t%d\t%d\t%s\n", g.Number, g.State, g.Position, g.Events, g.Moved.Format(time.DateTime))
+		}
+		if slices.ContainsFunc(s.Generations, func(g projections.Generation) bool { return g.State == "ready" }) {
+			fmt.Fprintln(w, "\nOne was folded by a rebuild that was interrupted: the next one takes it up, compares it and lets it take over.")
 		}
 	})
 }
@@ -159,6 +163,9 @@ func rebuiltTable(w io.Writer, r projections.Rebuilt) {
 			}
 		}
 		fmt.Fprintln(w)
+	}
+	if r.Resumed {
+		fmt.Fprintf(w, "generation %d had been folded by a rebuild that was interrupted, and was taken up\n", r.Generation)
 	}
 	fmt.Fprintf(w, "%d events up to position %d in %s\n", r.Events, r.Position, r.Took.Round(time.Millisecond))
 	if r.Swapped {

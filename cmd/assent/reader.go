@@ -187,7 +187,7 @@ func proposalRow(p projections.Proposal) httpapi.Proposal {
 		ID: p.ID, State: proposal.Status(p.Status), Headline: p.Headline, Cause: p.Cause, Action: p.Action,
 		Principal: p.Asker, Person: p.Person, Mode: p.Mode, Skill: p.Skill,
 		Changes: p.Changes, Counts: p.Counts, Clipped: p.Clipped, Verdict: p.Verdict, Digest: p.Digest,
-		Filed: p.Filed, Expires: p.Expires, DecidedBy: p.DecidedBy, DecidedAt: p.DecidedAt, Code: p.Code, Results: p.Results,
+		Filed: p.Filed, Expires: p.Expires, Reminded: p.Reminded, DecidedBy: p.DecidedBy, DecidedAt: p.DecidedAt, Code: p.Code, Results: p.Results,
 		Sealed: p.Sealed, SealedWords: p.SealedWords,
 	}
 	for _, c := range p.Calls {

@@ -11,7 +11,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"time"
 
 	"assent/domain"
@@ -56,31 +55,27 @@ func Open(rows []Row) ([]domain.Record, error) {
 // times (nanoseconds since 1970) as 8 bytes, all big-endian. The envelope is
 // the text stored; r.Envelope and r.Position do not count.
 func Link(prev [32]byte, r domain.Record, envelope []byte) [32]byte {
+	b := append(make([]byte, 0, 512), prev[:]...) // what is short goes in at once
+	b = text(b, string(r.ID))
+	b = text(b, r.Stream.String())
+	b = number(b, int64(r.Version))
+	b = text(b, r.Word)
+	b = number(b, int64(r.Revision))
+	b = number(b, r.At.UnixNano())
+	b = number(b, int64(len(envelope)))
 	h := sha256.New()
-	h.Write(prev[:])
-	text(h, []byte(r.ID))
-	text(h, []byte(r.Stream.String()))
-	number(h, int64(r.Version))
-	text(h, []byte(r.Word))
-	number(h, int64(r.Revision))
-	number(h, r.At.UnixNano())
-	text(h, envelope)
-	text(h, r.Data)
+	h.Write(b)
+	h.Write(envelope)
+	h.Write(number(b[:0], int64(len(r.Data))))
+	h.Write(r.Data)
 	var sum [32]byte
 	h.Sum(sum[:0])
 	return sum
 }
 
-func text(h hash.Hash, b []byte) {
-	number(h, int64(len(b)))
-	h.Write(b)
-}
+func text(b []byte, s string) []byte { return append(number(b, int64(len(s))), s...) }
 
-func number(h hash.Hash, n int64) {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], uint64(n))
-	h.Write(b[:])
-}
+func number(b []byte, n int64) []byte { return binary.BigEndian.AppendUint64(b, uint64(n)) }
 
 // Time is a time as a log keeps it: nanoseconds since 1970, read back in UTC.
 func Time(ns int64) time.Time { return time.Unix(0, ns).UTC() }

@@ -161,8 +161,12 @@ type view struct {
 
 func (v *view) add(a *admit.Append) {
 	for _, w := range a.Writes {
-		if len(w.Rows) > 0 {
-			v.rows[w.Name] = append(v.rows[w.Name], w.Rows...)
+		switch known := v.rows[w.Name]; {
+		case len(w.Rows) == 0:
+		case known == nil: // mostly, and rows are large
+			v.rows[w.Name] = slices.Clip(w.Rows)
+		default:
+			v.rows[w.Name] = append(known, w.Rows...)
 		}
 	}
 }
