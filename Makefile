@@ -51,7 +51,7 @@ docs: ## regenerate the tool reference, tool snapshots and OpenAPI
 
 .PHONY: bench
 bench: bin/assent ## whole-system figures as ratios; fails past a floor
-	@go test ./cmd/assent ./commands/eventlog/... -run '^$$' -bench . -benchtime 1x -timeout 60m -p 1
+	@go test ./cmd/assent ./commands/eventlog/... ./projections -run '^$$' -bench . -benchtime 1x -timeout 60m -p 1
 	@cd bench && go test ./peers -run '^$$' -bench . -benchtime 1x
 
 .PHONY: soak
