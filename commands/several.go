@@ -17,6 +17,11 @@ import (
 // several answers a call that holds others: it asks nothing itself, and each of
 // its parts is asked about as if it came alone.
 func (t *trip) several() error {
+	if again, ok := t.cmd.Args.(proposal.RefileArgs); ok {
+		if err := t.refile(again.Proposal); err != nil || t.answer != nil {
+			return err
+		}
+	}
 	calls, ok := t.cmd.Args.(batch.Several)
 	if !ok {
 		return nil

@@ -40,7 +40,7 @@ func TestTheContractsToolsAreThere(t *testing.T) {
 	want := strings.Fields(`
 		site_list site_get site_create site_update page_list page_get page_create page_update page_remove
 		article_list article_get article_create article_update article_remove version_list version_diff preview_create
-		site_publish site_rollback whoami proposal_list proposal_get proposal_withdraw elevation_ask batch plan_file
+		site_publish site_rollback whoami proposal_list proposal_get proposal_withdraw elevation_ask batch plan_file proposal_refile
 		webhook_list webhook_create webhook_update webhook_remove`)
 	r, err := catalogue.Actions()
 	if err != nil {

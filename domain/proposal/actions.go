@@ -17,7 +17,7 @@ const Notice = 24 * time.Hour
 
 // Actions are what an agent can ask about proposals. Deciding on one is not
 // among them: people do that at the desk.
-var Actions = []*action.Action{List.Action, Get.Action, Withdraw}
+var Actions = []*action.Action{List.Action, Get.Action, Withdraw, Refile}
 
 // Which names a proposal in arguments.
 type Which struct {
@@ -81,6 +81,36 @@ func withdraw(p Proposal, w WithdrawArgs) ([]Event, error) {
 		return nil, err
 	}
 	return []Event{Withdrawn{}}, nil
+}
+
+// RefileArgs asks for what was filed once more.
+type RefileArgs struct{ Which }
+
+// Refile files a proposal again that came to nothing. It is not decided here: the
+// calls take the road anew, as things stand now.
+var Refile = action.Of(Kind, func(Proposal, RefileArgs) ([]Event, error) { return nil, nil },
+	RefileArgs{Which{"prop_06g0example0000000000000000"}},
+	action.Facts{
+		Name:       "proposal.refile",
+		Title:      "File a proposal again",
+		About:      "Asks again for exactly what you asked for in a proposal that expired, was declined or was withdrawn, as things stand now.",
+		Class:      action.Oneself,
+		Scope:      "any",
+		Permission: "any",
+		Final:      true,
+	})
+
+// Refilable is nil for a proposal of the asker's that came to nothing.
+func (p Proposal) Refilable(asker domain.Principal) error {
+	switch {
+	case p.Status == "" || p.Asker != asker:
+		return domain.Refuse("not-found", "You have no such proposal. List your proposals to find its id.")
+	case p.Status == Waiting:
+		return domain.Refuse("invalid", "This still waits for a person. There is no need to file it again.")
+	case p.Status == IsApproved || p.Status == IsSettled:
+		return domain.Refuse("already-decided", "This was approved and carried out. Ask for something new instead.")
+	}
+	return nil
 }
 
 // Approve is a person's yes to the card with this digest. Where it takes more
