@@ -180,8 +180,29 @@ func (d *Desk) decide(ctx context.Context, by domain.Person, name, id string, do
 		if len(history) == 0 {
 			return Outcome{}, domain.Refuse("not-found", "There is no such proposal.")
 		}
-		return do(dec, state.(proposal.Proposal), history, thing{stream, state, domain.Version(len(history))})
+		out, err := do(dec, state.(proposal.Proposal), history, thing{stream, state, domain.Version(len(history))})
+		if _, meant := errors.AsType[*domain.Refusal](err); meant || err == nil && out.Outcome == Refused {
+			if moved := dec.overtaken(stream, len(history)); moved != nil {
+				return Outcome{}, moved
+			}
+		}
+		return out, err
 	})
+}
+
+// overtaken is a conflict if somebody else wrote to a proposal after so many of
+// its events were read. What they did may be all that a refusal is about: one
+// who came second is told who decided, not that the card has changed.
+func (dec *decision) overtaken(stream domain.Stream, read int) error {
+	now, err := dec.road.things.history(dec.ctx, stream)
+	if err != nil {
+		return err
+	}
+	own := func(r domain.Recorded) bool { return r.Envelope.Action == dec.id }
+	if len(now) > read && !slices.ContainsFunc(now[read:], own) {
+		return &Conflict{Stream: stream, Expected: domain.Version(read), Actual: domain.Version(len(now))}
+	}
+	return nil
 }
 
 // attempt is one decision by a seated person: refusals are recorded and given
