@@ -71,11 +71,11 @@ func (r *Road) tend(ctx context.Context, s domain.Stream, now time.Time) error {
 	return r.tick(ctx, at, "expire", events[0])
 }
 
-// RemindOnce brings up, once each, the proposals that still wait and whose time
-// is nearly over.
+// RemindOnce looks at all proposals that wait: those whose cause is gone it
+// withdraws, and those whose time is nearly over it brings up, once each.
 func (r *Road) RemindOnce(ctx context.Context) error {
 	now := r.now(ctx)
-	streams, err := r.Traces.Unfinished(ctx, now.Add(proposal.Notice))
+	streams, err := r.Traces.Unfinished(ctx, now.Add(proposal.Lifetime)) // all that wait
 	if err != nil {
 		return err
 	}
@@ -86,6 +86,10 @@ func (r *Road) RemindOnce(ctx context.Context) error {
 			failed = errors.Join(failed, err)
 			continue
 		}
+		if gone, err := r.release(ctx, at); gone || err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
 		events, err := proposal.Remind(at.state.(proposal.Proposal), now)
 		if err == nil && len(events) > 0 {
 			err = r.tick(ctx, at, "remind", events[0])
@@ -93,6 +97,37 @@ func (r *Road) RemindOnce(ctx context.Context) error {
 		failed = errors.Join(failed, err)
 	}
 	return failed
+}
+
+// release withdraws a proposal that there is nothing left to decide about.
+func (r *Road) release(ctx context.Context, at thing) (bool, error) {
+	p := at.state.(proposal.Proposal)
+	if p.Status != proposal.Waiting {
+		return false, nil
+	}
+	history, err := r.things.history(ctx, at.stream)
+	if err != nil {
+		return false, err
+	}
+	card, err := r.rehearseAgain(ctx, p, history, at.stream)
+	gone := ""
+	switch no, meant := errors.AsType[*domain.Refusal](err); {
+	case meant && no.Code == nothing.Code:
+		gone = "target"
+	case meant && no.Code == "revoked":
+		gone = "key"
+	case meant: // another no may be over again before somebody decides
+		return false, nil
+	case err != nil:
+		return false, err
+	case len(card.changes) == 0:
+		gone = "done"
+	}
+	events, err := proposal.Release(p, gone)
+	if err != nil || len(events) == 0 {
+		return false, err
+	}
+	return true, r.tick(ctx, at, "release", events[0])
 }
 
 // tick appends what only time does to a proposal, once, whoever is first.

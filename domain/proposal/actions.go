@@ -160,6 +160,15 @@ func Remind(p Proposal, now time.Time) ([]Event, error) {
 	return []Event{Reminded{}}, nil
 }
 
+// Release withdraws a proposal whose cause is gone: what it was about, the key it
+// was asked through, or anything left to do. Nothing while there is none of that.
+func Release(p Proposal, gone string) ([]Event, error) {
+	if p.Status != Waiting || gone == "" {
+		return nil, nil
+	}
+	return []Event{Withdrawn{Gone: gone}}, nil
+}
+
 // Settle notes what became of an approved proposal's calls, once.
 func Settle(p Proposal, results []Result) ([]Event, error) {
 	if p.Status != IsApproved {
@@ -179,6 +188,14 @@ func (p Proposal) Decidable(now time.Time) error {
 	return nil
 }
 
+// withdrawn says why a proposal was, by what is gone.
+var withdrawn = map[string]string{
+	"":       "This was withdrawn by who asked for it.",
+	"target": "This was withdrawn by the system: what it was about is no longer there.",
+	"key":    "This was withdrawn by the system: the key it was asked through was revoked or is over.",
+	"done":   "This was withdrawn by the system: everything it would change is so already.",
+}
+
 // open is nil while a proposal still waits.
 func (p Proposal) open() error {
 	switch p.Status {
@@ -187,7 +204,7 @@ func (p Proposal) open() error {
 	case "":
 		return domain.Refuse("not-found", "There is no such proposal.")
 	case IsWithdrawn:
-		return domain.Refuse("withdrawn", "This was withdrawn by who asked for it.")
+		return domain.Refuse("withdrawn", "%s", withdrawn[p.Gone])
 	case IsExpired:
 		return domain.Refuse("expired", "This waited too long and expired. It can be asked for again.")
 	}

@@ -38,6 +38,7 @@ type Proposal struct {
 	Results  []Result
 	Approval domain.ID // the action that approved
 	Reminded bool      // it was said that its time is nearly over
+	Gone     string    // why the system withdrew it; empty: its asker did
 	Chosen   []Chosen  // parts that are carried out; none: all
 }
 
@@ -163,8 +164,11 @@ type Declined struct {
 	Code string `json:"code,omitempty"`
 }
 
-// Withdrawn is the asker's own second thought.
-type Withdrawn struct{}
+// Withdrawn is the asker's own second thought, or the system's word that there
+// is nothing left to decide about.
+type Withdrawn struct {
+	Gone string `json:"gone,omitempty"` // why the system withdrew it: target, key or done
+}
 
 // Expired is nobody's answer: silence is never a yes.
 type Expired struct{}
@@ -224,8 +228,8 @@ func (e Declined) Evolve(p Proposal) Proposal {
 }
 
 // Evolve takes it off the table.
-func (Withdrawn) Evolve(p Proposal) Proposal {
-	p.Status = IsWithdrawn
+func (e Withdrawn) Evolve(p Proposal) Proposal {
+	p.Status, p.Gone = IsWithdrawn, e.Gone
 	return p
 }
 
