@@ -235,7 +235,7 @@ func (dec *decision) begin(wish Containing) (Outcome, error) {
 	if e.Reason, err = t.sealed(wish.Reason); err != nil {
 		return Outcome{}, err
 	}
-	begun := containment.Begun{Scope: wish.Scope, By: dec.by.ID(), SignedIn: dec.by.Session(), Late: t.late}
+	begun := containment.Begun{Scope: wish.Scope, By: dec.by.ID(), Session: dec.by.Session(), Late: t.late}
 	fresh, err := dec.road.spell(dec.id, 0, []domain.Envelope{e}, []any{begun})
 	if err != nil {
 		return Outcome{}, err
@@ -335,7 +335,7 @@ func (r *Road) advance(ctx context.Context, at thing, begun domain.Record) error
 	state := at.state.(containment.Containment)
 	t := &taker{
 		road: r, ctx: ctx, workspace: at.stream.Workspace, now: r.now(ctx), late: state.Late,
-		envelope: domain.Envelope{Principal: domain.Principal{Kind: domain.KindPerson, ID: state.By}, Via: domain.Via{Session: state.SignedIn}},
+		envelope: domain.Envelope{Principal: domain.Principal{Kind: domain.KindPerson, ID: state.By}, Via: domain.Via{Session: state.Session}},
 	}
 	var err error
 	if t.seat, err = r.things.load(ctx, domain.Stream{Category: person.Kind.Category, Workspace: t.workspace, ID: state.By}); err != nil {

@@ -109,9 +109,59 @@ func (s *Server) proposal(ctx context.Context, workspace, id string) (Proposal, 
 		return p, err
 	}
 	if p.Site = siteOf(p); p.Site != "" && p.State == proposal.Waiting {
-		p.Preview, _, _, err = s.signer.Create(workspace, site.PreviewArgs{Site: p.Site, Proposal: id}, s.now())
+		if p.Preview, _, _, err = s.signer.Create(workspace, site.PreviewArgs{Site: p.Site, Proposal: id}, s.now()); err != nil {
+			return p, err
+		}
+	}
+	if p.State == proposal.Waiting {
+		p.Clashes, err = s.clashes(ctx, workspace, p)
 	}
 	return p, err
+}
+
+// mostLooked is how many waiting publishes are looked at for what they change.
+const mostLooked = 50
+
+// clashes are the proposals that wait and would change something that this one
+// would change: a yes to one is a change under the other.
+func (s *Server) clashes(ctx context.Context, workspace string, p Proposal) (list []Clash, err error) {
+	waiting, err := s.queries.Proposals(ctx, workspace, proposal.Waiting)
+	if err != nil {
+		return nil, err
+	}
+	mine, looked := thingsOf(p), 0
+	for _, other := range waiting {
+		if other.ID == p.ID {
+			continue
+		}
+		if siteOf(other) != "" && looked < mostLooked { // a list leaves out what a publish would change
+			looked++
+			if whole, err := s.queries.Proposal(ctx, workspace, other.ID); err == nil { // it may be over by now
+				other = whole
+			}
+		}
+		for thing := range thingsOf(other) {
+			if mine[thing] {
+				list = append(list, Clash{other.ID, other.Headline})
+				break
+			}
+		}
+	}
+	return list, nil
+}
+
+// thingsOf are the things a proposal would change.
+func thingsOf(p Proposal) map[string]bool {
+	things := map[string]bool{}
+	for _, c := range p.Calls {
+		if target, err := domain.ParseStream(c.Target); err == nil {
+			things[target.Category+"/"+target.ID] = true
+		}
+	}
+	for _, c := range p.Changes {
+		things[c.Kind+"/"+c.ID] = true
+	}
+	return things
 }
 
 // siteOf is the site a proposal is about, as far as its call says so.

@@ -26,6 +26,13 @@ type AuditPage struct {
 	Names map[string]string `json:"names,omitempty"` // of the people and agents in Items, where known
 }
 
+// Clash is a proposal that waits for a person and would change something that
+// another one would change as well.
+type Clash struct {
+	ID       string `json:"id"`
+	Headline string `json:"headline"`
+}
+
 // AuditRow is one action: who did what, for whom, under which rule.
 type AuditRow struct {
 	ID        domain.ID         `json:"id"`
@@ -96,6 +103,7 @@ type Proposal struct {
 	Results   []proposal.Result `json:"results,omitempty"`
 	Names     map[string]string `json:"names,omitempty"`
 	Preview   string            `json:"preview,omitempty"` // where it can be looked at; filled in here
+	Clashes   []Clash           `json:"clashes,omitempty"` // others that wait and change the same things; filled in here
 
 	Sealed, SealedWords *domain.Sealed `json:"-"`
 }

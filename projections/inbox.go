@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -34,7 +35,7 @@ type Proposal struct {
 	Reminded  bool             `json:"reminded,omitempty"` // its time is nearly over, and that was said
 	DecidedBy string           `json:"decidedBy,omitempty"`
 	DecidedAt time.Time        `json:"decidedAt,omitzero"` // when it stopped waiting, however it did
-	Code      string           `json:"code,omitempty"`     // of the decline
+	Code      string           `json:"code,omitempty"`     // of the decline, or what is gone where the system withdrew it
 	Words     string           `json:"words,omitempty"`    // of the decline, for the caller to open from SealedWords
 	Results   []ProposalResult `json:"results,omitempty"`
 
@@ -83,7 +84,7 @@ func (r inboxRow) brief() Proposal {
 
 // inbox is everything that waits for people, and what became of the rest.
 var inbox = Projection[inboxRow]{
-	Name: "inbox", Version: 3,
+	Name: "inbox", Version: 4,
 	Keys: func(f Fact) []string {
 		if _, ok := f.After.(proposal.Proposal); !ok {
 			return nil
@@ -108,7 +109,7 @@ var inbox = Projection[inboxRow]{
 		r.Status, r.Asker, r.Headline, r.Cause = string(after.Status), after.Asker, card.Headline, card.Cause
 		r.Things, r.Counts, r.Digest, r.Changes, r.Clipped = card.Changes, card.Counts, card.Digest, card.Lines, card.Clipped
 		r.Expires, r.Reads, r.Reminded = card.Expires, card.Reads, after.Reminded
-		r.DecidedBy, r.Code, r.Results = after.By, after.Code, after.Results
+		r.DecidedBy, r.Code, r.Results = after.By, cmp.Or(after.Code, after.Gone), after.Results
 		r.Calls = nil
 		for _, c := range after.Calls {
 			r.Calls = append(r.Calls, ProposalCall{c.Part, c.Action, c.Args, c.Target, c.Needs})

@@ -5,10 +5,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"assent/commands"
+	"assent/httpapi"
 )
 
 func TestAPersonKeepsPartsOfAPlanInTheConsole(t *testing.T) {
@@ -68,4 +70,41 @@ func (p *people) page(t *testing.T, name, method, path string, form url.Values) 
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+func TestProposalsThatWaitForTheSameThingNameEachOther(t *testing.T) {
+	p := newInProcess(t).(*inProcess)
+	p.owner(t, "ana", "home")
+	p.agent(t, "bot", "ana", "manual", []string{"site:read", "content:read", "content:write", "publish"})
+	menu := p.act(t, "ana", "article.create", map[string]any{"site": "main", "slug": "menu", "title": "Menu", "body": ""})
+	other := p.act(t, "ana", "article.create", map[string]any{"site": "main", "slug": "fair", "title": "Fair", "body": ""})
+	ask := func(action string, args map[string]any) string {
+		out := p.act(t, "bot", action, args)
+		var held commands.Held
+		if err := respell(out.Proposal, &held); err != nil || held.ID == "" {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		p.must(t, "ana", "GET", "/proposals/"+held.ID+"?after="+fmt.Sprint(int64(out.Position)), nil, nil)
+		return held.ID
+	}
+	edit := ask("article.update", map[string]any{"article": menu.Target.ID, "title": "Spring"})
+	again := ask("article.update", map[string]any{"article": menu.Target.ID, "summary": "Peas"})
+	apart := ask("article.update", map[string]any{"article": other.Target.ID, "title": "Faire"})
+	live := ask("site.publish", map[string]any{"site": "main", "items": []any{map[string]any{"id": menu.Target.ID}}})
+	for id, want := range map[string][]string{edit: {again, live}, again: {edit, live}, live: {edit, again}, apart: nil} {
+		var row httpapi.Proposal
+		p.must(t, "ana", "GET", "/proposals/"+id, nil, &row)
+		var got []string
+		for _, c := range row.Clashes {
+			got = append(got, c.ID)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s clashes with %v, want %v", row.Headline, got, want)
+		}
+	}
+	if page := p.page(t, "ana", "GET", "/proposals/"+edit, nil); !strings.Contains(page, "Other proposals wait for the same things") || !strings.Contains(page, "/proposals/"+live) {
+		t.Errorf("%.4000s", page)
+	}
 }

@@ -74,7 +74,7 @@ var histories = map[string][]any{
 		}, UndoHours: new(72)},
 	},
 	"containment": {
-		containment.Begun{Scope: containment.Scope{Agent: "agent_1", Key: "key_1", Since: noon}, By: "person_1", SignedIn: "sess_1", Late: true},
+		containment.Begun{Scope: containment.Scope{Agent: "agent_1", Key: "key_1", Since: noon}, By: "person_1", Session: "sess_1", Late: true},
 		containment.Advanced{After: "article/art_1", Counts: containment.Counts{Taken: 2, Conflicting: 1, Impossible: 1}, Left: []containment.Left{
 			{Thing: "article/art_1", Newest: "act_1", Actions: 1, Mark: containment.Conflicting, Code: "undo-conflict", Fields: []string{"title"}},
 		}},

@@ -64,10 +64,10 @@ func (s Scope) Covers(r domain.Recorded) bool {
 // Containment is how far one has come. The zero value is none.
 type Containment struct {
 	Scope
-	By       string // who decided
-	SignedIn string // the session they decided in
-	Late     bool   // also what the time to take it back is over for
-	After    string // the last thing that was seen to; the next come before it in name
+	By      string // who decided
+	Session string // the session they decided in
+	Late    bool   // also what the time to take it back is over for
+	After   string // the last thing that was seen to; the next come before it in name
 	Counts
 	Settled bool
 }
@@ -136,15 +136,15 @@ var Words = []vocab.Word{
 
 // Begun says that a person wants doings taken back.
 type Begun struct {
-	Scope    Scope  `json:"scope"`
-	By       string `json:"by"`
-	SignedIn string `json:"signedIn,omitempty"`
-	Late     bool   `json:"late,omitempty"`
+	Scope   Scope  `json:"scope"`
+	By      string `json:"by"`
+	Session string `json:"signedIn,omitempty"`
+	Late    bool   `json:"late,omitempty"`
 }
 
 // Evolve is the containment at its beginning.
 func (e Begun) Evolve(c Containment) Containment {
-	c.Scope, c.By, c.SignedIn, c.Late = e.Scope, e.By, e.SignedIn, e.Late
+	c.Scope, c.By, c.Session, c.Late = e.Scope, e.By, e.Session, e.Late
 	return c
 }
 
