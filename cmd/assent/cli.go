@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -96,7 +97,7 @@ func run(ctx context.Context, args []string, std stdio) int {
 	slog.SetDefault(logger)
 	g.Data = filepath.Clean(g.Data)
 	tuneMemory()
-	return exitCode(std.err, parsed.Run(&env{ctx, std, g.options}))
+	return exitCode(std.err, whole(parsed.Command(), parsed.Run(&env{ctx, std, g.options})))
 }
 
 // ended is a command that says how the program ends.
@@ -106,6 +107,16 @@ type ended struct {
 }
 
 func (e ended) Error() string { return e.says }
+
+// whole keeps a command that was stopped in the middle from ending like one that
+// is done. Those that go on until they are stopped are done then.
+func whole(command string, err error) error {
+	name, _, _ := strings.Cut(command, " <")
+	if !errors.Is(err, context.Canceled) || slices.Contains([]string{"serve", "mcp", "audit list", "demo"}, name) {
+		return err
+	}
+	return ended{exitUnknown, "stopped before it was done; run the same command again, and it goes on or begins anew"}
+}
 
 func exitCode(out io.Writer, err error) int {
 	if err == nil || errors.Is(err, context.Canceled) {

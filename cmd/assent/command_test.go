@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -205,6 +207,22 @@ func TestFilesAreTheirOwnersOnly(t *testing.T) {
 		}
 		if mode := info.Mode().Perm(); mode&0o077 != 0 && e.Name() != "lock" {
 			t.Errorf("%s is %v", e.Name(), mode)
+		}
+	}
+}
+
+func TestACommandThatWasStoppedDoesNotEndLikeOneThatIsDone(t *testing.T) {
+	for command, want := range map[string]int{
+		"log copy <from> <to>": exitUnknown, "import <dir>": exitUnknown, "backup": exitUnknown, "verify": exitUnknown, "projections rebuild": exitUnknown,
+		"serve": exitDone, "mcp": exitDone, "audit list": exitDone,
+	} {
+		var said bytes.Buffer
+		stopped := fmt.Errorf("copy: %w", context.Canceled)
+		if code := exitCode(&said, whole(command, stopped)); code != want || (code == exitDone) != (said.Len() == 0) {
+			t.Errorf("%s ends with %d and says %q", command, code, said.String())
+		}
+		if code := exitCode(&said, whole(command, nil)); code != exitDone {
+			t.Errorf("%s that is done ends with %d", command, code)
 		}
 	}
 }

@@ -92,6 +92,9 @@ func (c *serveCmd) open(ctx context.Context, p plan) (_ *server, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s (choose another with --listen): %w", c.Listen, err)
 	}
+	if len(c.Workspaces) == 0 { // the variable is there and empty
+		c.Workspaces = []string{defaultWorkspace}
+	}
 	s := &server{listener: listener, url: strings.TrimSuffix(c.URL, "/"), workspaces: c.Workspaces}
 	if s.url == "" {
 		s.url = "http://" + listener.Addr().String()

@@ -431,3 +431,37 @@ func TestWhatIsNoPlaceIsSaid(t *testing.T) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 }
+
+func TestAPlaceThatSendsElsewhereHasTakenNothing(t *testing.T) {
+	signIn := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			http.Redirect(w, r, "/signin", http.StatusFound)
+		}
+	}))
+	defer signIn.Close()
+	head := func(context.Context) (commands.Head, error) { return commands.Head{Position: 1}, nil }
+	p := checkpoint.NewPublisher(newKey(t), head, must(checkpoint.PlaceAt(signIn.URL))(t))
+	if _, err := p.Publish(t.Context()); err == nil || !strings.Contains(err.Error(), "302") {
+		t.Errorf("the head reached a page that asks to sign in: %v", err)
+	}
+}
+
+func TestWhatIsNoPlaceForHeadsIsRefusedWithoutItsSecrets(t *testing.T) {
+	for _, text := range []string{"ftp://u:s3kret@x/", "s3://u:s3kret@bucket", "HTTP://u:s3kret@127.0.0.1", "://s3kret", ""} {
+		if p, err := checkpoint.PlaceAt(text); err == nil || strings.Contains(err.Error(), "s3kret") {
+			t.Errorf("%q is %v, %v", text, p, err)
+		}
+	}
+}
+
+func TestAKeyThatIsNoneIsNotRepeated(t *testing.T) {
+	at := filepath.Join(t.TempDir(), "log.key")
+	must(checkpoint.MakeKey(at))(t)
+	private, err := os.ReadFile(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := checkpoint.Trust(string(private)); err == nil || strings.Contains(err.Error(), "KEY+") {
+		t.Errorf("the private key is taken, or repeated: %v", err)
+	}
+}

@@ -26,11 +26,14 @@ type Place struct {
 
 // PlaceAt reads a place: an http or https URL, or the path of a file.
 func PlaceAt(text string) (Place, error) {
-	if !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "https://") {
-		if text == "" {
-			return Place{}, errors.New("heads need the path of a file or an http(s) URL")
-		}
+	scheme, _, isURL := strings.Cut(text, "://")
+	switch {
+	case text == "":
+		return Place{}, errors.New("heads need the path of a file or an http(s) URL")
+	case !isURL:
 		return Place{text: text}, nil
+	case scheme != "http" && scheme != "https":
+		return Place{}, errors.New("heads are sent to a file or to a URL that begins with http:// or https://, in small letters") // it may hold a secret
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -47,6 +50,10 @@ func (p Place) String() string {
 	return p.text
 }
 
+// straight follows no redirect: what was posted would not be posted again, and
+// whoever answers elsewhere has not taken it.
+var straight = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
 // put sends a signed head there. A file has it on the disk then; a webhook has
 // said that it took it.
 func (p Place) put(ctx context.Context, signed []byte) error {
@@ -60,7 +67,7 @@ func (p Place) put(ctx context.Context, signed []byte) error {
 		return err
 	}
 	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
-	res, err := http.DefaultClient.Do(req)
+	res, err := straight.Do(req)
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		return failed.Err // without the URL
 	}

@@ -61,16 +61,16 @@ func (d database) number(query string) (n int64) {
 
 // shift gives every event behind a position another one.
 func (d database) shift(behind, by int) {
-	d.exec("UPDATE events SET position = -position WHERE position > ?", behind)
-	d.exec("UPDATE events SET position = -position + ? WHERE position < 0", by)
+	d.exec("UPDATE events SET position = position + 1000000000 WHERE position > ?", behind)
+	d.exec("UPDATE events SET position = position - 1000000000 + ? WHERE position > 1000000000", by)
 }
 
 func (d database) remove(position int) { d.exec("DELETE FROM events WHERE position = ?", position) }
 
 func (d database) swap(a, b int) {
-	d.exec("UPDATE events SET position = -1 WHERE position = ?", a)
+	d.exec("UPDATE events SET position = 1000000000 WHERE position = ?", a)
 	d.exec("UPDATE events SET position = ? WHERE position = ?", a, b)
-	d.exec("UPDATE events SET position = ? WHERE position = -1", b)
+	d.exec("UPDATE events SET position = ? WHERE position = 1000000000", b)
 }
 
 // relink computes the hash of an event anew, or of all from there on and the
@@ -199,5 +199,32 @@ func ticking() func() time.Time {
 	return func() time.Time {
 		at = at.Add(time.Second)
 		return at
+	}
+}
+
+// A row before the first event would be no part of the chain, and would still be
+// read as a part of its stream.
+func TestNothingIsPutBeforeTheFirstEvent(t *testing.T) {
+	for _, s := range stores {
+		t.Run(s.name, func(t *testing.T) {
+			url := s.where(t)
+			l := s.open(t, url, time.Now)
+			if _, err := l.Append(t.Context(), commands.Write{Stream: domain.Stream{Category: "agent", Workspace: "home", ID: "a"}, Events: []domain.Fresh{{
+				ID: "evt_1", Word: "agent.created", Revision: 1, Data: []byte(`{}`), Envelope: domain.Envelope{Action: "act_1"},
+			}}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			d := s.hands(t, url)
+			for _, position := range []int{0, -1} {
+				_, err := d.db.Exec(d.spelt(`INSERT INTO events (position, stream, version, id, word, revision, recorded_at, envelope, data, link)
+					SELECT ?, stream, 2, id, word, revision, recorded_at, envelope, data, link FROM events WHERE position = 1`), position)
+				if err == nil {
+					t.Errorf("there is an event at %d", position)
+				}
+			}
+		})
 	}
 }
