@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"slices"
 
 	"assent/commands"
@@ -41,7 +43,12 @@ func (h *house) rowsNow(ctx context.Context, ws string) (workspace.Workspace, er
 	if err != nil {
 		return workspace.Workspace{}, err
 	}
-	if err := h.rows.Wait(ctx, head.Position); err != nil {
+	err = h.rows.Wait(ctx, head.Position)
+	if halt, stands := errors.AsType[*projections.Halt](err); stands { // a newer version wrote on: reads show what they can
+		slog.WarnContext(ctx, "the read models stand still", "error", halt)
+		err = nil
+	}
+	if err != nil {
 		return workspace.Workspace{}, err
 	}
 	return h.rows.Workspace(ctx, ws)
