@@ -49,7 +49,7 @@ type house struct {
 	clock    func() time.Time
 
 	lock    *flock.Flock
-	alone   *flock.Flock // of a log in a file elsewhere; nil for others
+	alone   locks // of a log in a file elsewhere; none for others
 	stop    context.CancelFunc
 	running chan error // ends when the read models do
 }
@@ -300,10 +300,9 @@ func (h *house) Close() error {
 		}
 		errs = append(errs, h.log.Close())
 	}
-	for _, l := range []*flock.Flock{h.alone, h.lock} {
-		if l != nil {
-			errs = append(errs, l.Unlock())
-		}
+	errs = append(errs, h.alone.Unlock())
+	if h.lock != nil {
+		errs = append(errs, h.lock.Unlock())
 	}
 	return errors.Join(errs...)
 }

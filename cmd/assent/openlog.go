@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -80,21 +83,58 @@ func (e oneLine) Unwrap() error { return e.error }
 
 // lockLog takes a log in a file outside of the data folder for this process
 // alone, as the folder's lock does for what is in it: a server knows its
-// file's end without asking. Nobody needs to be told of it where it is nil.
-func lockLog(url, dir string) (*flock.Flock, error) {
+// file's end without asking. It is the file itself that counts, by whatever
+// links it is reached; one with two names of its own would have two write-ahead
+// logs, and is refused.
+func lockLog(url, dir string) (taken locks, err error) {
 	kind, path, err := splitLog(url, dir)
-	if err != nil || kind != inSQLite || filepath.Dir(path) == dir {
+	if err != nil || kind != inSQLite {
 		return nil, err
 	}
-	lock := flock.New(path + ".lock")
-	free, err := lock.TryLock()
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		real, err = path, nil
+	}
 	if err != nil {
-		return nil, fmt.Errorf("lock the log: %w", err)
+		return nil, fmt.Errorf("find the log: %w", err)
 	}
-	if !free {
-		return nil, fmt.Errorf("the log in %s is in use by a process with another data folder: %w", path, errTaken)
+	if info, err := os.Stat(real); err == nil {
+		if at, ok := info.Sys().(*syscall.Stat_t); ok && at.Nlink > 1 {
+			return nil, fmt.Errorf("the log in %s has a second name, so two processes could write to it unknown to each other: give it one name", path)
+		}
 	}
-	return lock, nil
+	folder := filepath.Dir(real)
+	if own, err := filepath.EvalSymlinks(dir); err == nil && own == folder {
+		return nil, nil
+	}
+	names := []string{real + ".lock"}
+	if _, err := os.Stat(filepath.Join(folder, "lock")); err == nil { // it is a data folder
+		names = append(names, filepath.Join(folder, "lock"))
+	}
+	for _, name := range names {
+		lock := flock.New(name)
+		free, err := lock.TryLock()
+		switch {
+		case err != nil:
+			return nil, errors.Join(fmt.Errorf("lock the log: %w", err), taken.Unlock())
+		case !free:
+			return nil, errors.Join(fmt.Errorf("the log in %s is in use by a process with another data folder: %w", path, errTaken), taken.Unlock())
+		}
+		taken = append(taken, lock)
+	}
+	return taken, nil
+}
+
+// locks are several that are let go of together.
+type locks []*flock.Flock
+
+// Unlock lets go of all.
+func (l locks) Unlock() error {
+	var errs []error
+	for _, lock := range l {
+		errs = append(errs, lock.Unlock())
+	}
+	return errors.Join(errs...)
 }
 
 // errTaken says that another process has what this one needs alone.

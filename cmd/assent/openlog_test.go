@@ -237,3 +237,25 @@ func TestReadyFollowsTheDatabase(t *testing.T) {
 		t.Errorf("afterwards: %+v", out)
 	}
 }
+
+func TestALogOfAServedFolderIsNobodyElses(t *testing.T) {
+	p := newInProcess(t).(*inProcess)
+	p.owner(t, "ana", "home")
+	served := filepath.Join(p.server.dir, "log.db")
+	link := filepath.Join(t.TempDir(), "linked.db")
+	if err := os.Symlink(served, link); err != nil {
+		t.Fatal(err)
+	}
+	for name, at := range map[string]string{"by its path": served, "by a link": link} {
+		if code, _, said := ends(t, "import", "demosite", "--data", t.TempDir(), "--log", "sqlite:"+at); code != exitClosed || !strings.Contains(said, "in use by a process with another data folder") {
+			t.Errorf("%s: %d %s", name, code, said)
+		}
+	}
+	second := filepath.Join(t.TempDir(), "second.db")
+	if err := os.Link(served, second); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, said := ends(t, "import", "demosite", "--data", t.TempDir(), "--log", "sqlite:"+second); code != exitClosed || !strings.Contains(said, "second name") {
+		t.Errorf("by a second name: %d %s", code, said)
+	}
+}
