@@ -184,7 +184,7 @@ func outcomeOf(rec domain.Recorded) string {
 		return Idle
 	case conduct.Read:
 		return "read"
-	case proposal.Filed:
+	case proposal.Filed, proposal.Called: // of several calls, each part carries its own question
 		return Waiting
 	case proposal.Approved:
 		return string(proposal.IsApproved)
@@ -291,6 +291,9 @@ func about(name string, who domain.Principal, mode string, local, outside bool, 
 func unlikely(rec domain.Recorded, v domain.Verdict) []domain.Line {
 	no, refused := rec.Event.(conduct.Refused)
 	_, filed := rec.Event.(proposal.Filed)
+	if _, part := rec.Event.(proposal.Called); part {
+		filed = true
+	}
 	_, idle := rec.Event.(conduct.Idle)
 	should := v.Answer
 	switch {
