@@ -83,13 +83,27 @@ func ask[T any](ctx context.Context, g *guard, f func(ctx context.Context, c *es
 		return none, err
 	}
 	v, err := run(ctx, g, l, f)
-	if err != nil && ctx.Err() != nil {
-		return none, ctx.Err() // whatever else it broke
+	if err != nil {
+		if over := over(ctx); over != nil {
+			return none, over // whatever else it broke
+		}
 	}
 	if lost(err) {
 		g.drop(l)
 	}
 	return v, err
+}
+
+// over says that nobody waits any longer, by the clock too: the server is told
+// the deadline and may answer that it passed before our own timer has run.
+func over(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if at, ok := ctx.Deadline(); ok && !time.Now().Before(at) {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 // outcome is what a call came to.

@@ -215,7 +215,7 @@ func again[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *es
 	for begun := time.Now(); ; pause = max(2*pause, firstPause) {
 		v, err := ask(ctx, l.guard, f)
 		switch {
-		case err == nil, ctx.Err() != nil, errors.Is(err, errSilent), hopeless(err), time.Since(begun)+pause > l.answer/2:
+		case err == nil, over(ctx) != nil, errors.Is(err, errSilent), hopeless(err), time.Since(begun)+pause > l.answer/2:
 			return v, err
 		case lost(err), meant(err) == astray:
 		default:

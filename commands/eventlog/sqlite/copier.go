@@ -8,8 +8,10 @@ import (
 
 const (
 	// full is the length of the WAL, in pages of 4 KiB, from which on it is
-	// copied back into the file: 8 MiB.
-	full = 2048
+	// copied back into the file: 32 MiB. Copying holds the disk for a few
+	// commits; at 8 MiB that was so often that it was one append in a hundred,
+	// from 64 MiB on a WAL that is read costs more than it saves.
+	full = 8192
 	// The copier looks at the length after so many commits, or bytes.
 	lookCommits = 32
 	lookBytes   = 1 << 20
