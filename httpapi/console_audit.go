@@ -2,8 +2,11 @@ package httpapi
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -19,8 +22,18 @@ type auditView struct {
 	Rows     []auditLine
 	Next     string // the address of older ones
 	Agents   []Agent
+	People   []Seated
 	Outcomes []string
+	Actions  []string // by name
+	Exports  []exportLink
+	Narrow   bool // it is filtered by what is folded away
 }
+
+// exportLink takes what the page is about away in one form.
+type exportLink struct{ Name, Path string }
+
+// folded are the filters that people need less often.
+var folded = []string{"target", "cause", "key", "session", "proposal", "skill", "until"}
 
 // auditLine is one action in a line.
 type auditLine struct {
@@ -62,21 +75,33 @@ func (s *Server) auditPage(w http.ResponseWriter, r *http.Request, who caller) e
 	if v.Agents, err = s.agents(r.Context(), who.workspace); err != nil {
 		return err
 	}
+	if v.People, err = s.people(r.Context(), who.workspace); err != nil {
+		return err
+	}
+	for _, a := range s.registry.All() {
+		v.Actions = append(v.Actions, a.Name)
+	}
 	for _, row := range page.Items {
 		v.Rows = append(v.Rows, lineOf(row, page.Names))
 	}
+	asked := url.Values{}
 	for name, values := range q {
+		if values[0] != "" && name != "after" {
+			asked[name] = values
+		}
 		v.Filtered = v.Filtered || name != "after" && name != "limit" && values[0] != ""
+		v.Narrow = v.Narrow || slices.Contains(folded, name) && values[0] != ""
 	}
 	if page.Next != "" {
-		older := url.Values{}
-		for name, values := range q {
-			if values[0] != "" && name != "after" {
-				older[name] = values
-			}
-		}
+		older := maps.Clone(asked)
 		older.Set("cursor", page.Next)
 		v.Next = "/audit?" + older.Encode()
+	}
+	asked.Del("cursor")
+	asked.Del("limit")
+	for _, form := range ExportForms {
+		asked.Set("format", form)
+		v.Exports = append(v.Exports, exportLink{strings.ToUpper(form), "/api/v1/audit/export?" + asked.Encode()})
 	}
 	return s.view(w, r, who, "audit", "Audit", "audit.html", v)
 }

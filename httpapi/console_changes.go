@@ -129,3 +129,38 @@ func (s *Server) publishForm(w http.ResponseWriter, r *http.Request, who caller)
 	}
 	return see(w, r, "/changes/"+args.Site, "published", out)
 }
+
+// rollbackView is a roll back before it is done: what it would change.
+type rollbackView struct {
+	Site SiteRow
+	To   string
+	What []card.Field
+}
+
+// rollbackPage rehearses a roll back, and shows what the public would see change.
+func (s *Server) rollbackPage(w http.ResponseWriter, r *http.Request, who caller) error {
+	return s.rollbackWith(w, r, who, r.URL.Query().Get("to"))
+}
+
+func (s *Server) rollbackWith(w http.ResponseWriter, r *http.Request, who caller, to string) error {
+	id := chi.URLParam(r, "site")
+	out, err := s.rehearse(r, who, live.Rollback.Name, map[string]any{"site": id, "to": to})
+	if err != nil {
+		return err
+	}
+	v := rollbackView{Site: SiteRow{ID: id}, To: to, What: card.Fields(out.Changes)}
+	return s.view(w, r, who, "changes", "Roll back?", "rollback.html", v)
+}
+
+func (s *Server) rollbackForm(w http.ResponseWriter, r *http.Request, who caller) error {
+	in, err := form(w, r)
+	if err != nil {
+		return err
+	}
+	id := chi.URLParam(r, "site")
+	out, err := s.do(r, who, live.Rollback.Name, map[string]any{"site": id, "to": in.Get("to"), "reason": strings.TrimSpace(in.Get("reason"))})
+	if err != nil {
+		return err
+	}
+	return see(w, r, "/changes/"+id, "rolled", out)
+}

@@ -28,6 +28,10 @@ func (h *house) Wait(_ context.Context, p domain.Position) error {
 	return nil
 }
 
+func (h *house) Rules(_ context.Context, _, _ string) (policy.Rules, error) {
+	return policy.Rules{}, nil
+}
+
 func (h *house) Role(_ context.Context, ws, id string) (policy.Role, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -150,6 +150,8 @@ type Queries interface {
 	AgentPage(ctx context.Context, workspace, cursor string, limit int) (AgentPage, error)
 	People(ctx context.Context, workspace string) ([]Seated, error)
 	Workspace(ctx context.Context, workspace string) (Workspace, error)
+	// Rules are those of a site alone, or of the workspace where site is empty.
+	Rules(ctx context.Context, workspace, site string) (policy.Rules, error)
 	Sites(ctx context.Context, workspace string) ([]SiteRow, error)
 	Pending(ctx context.Context, workspace, site string) (Pending, error)
 	Versions(ctx context.Context, workspace, site, cursor string, limit int) (VersionPage, error)

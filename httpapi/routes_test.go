@@ -45,8 +45,9 @@ var accepted = map[string]string{
 	"GET /api/v1/webhooks": "s", "POST /api/v1/webhooks": "s", "PATCH /api/v1/webhooks/{webhook}": "s", "DELETE /api/v1/webhooks/{webhook}": "s",
 	"POST /api/v1/webhooks/{webhook}/secret": "s", "POST /api/v1/webhooks/{webhook}/rotate": "s", "POST /api/v1/webhooks/{webhook}/test": "s", "POST /api/v1/deliveries/{delivery}/retry": "s",
 	"GET /webhooks": "s", "POST /webhooks": "s", "POST /webhooks/{webhook}": "s", "POST /deliveries/{delivery}/retry": "s",
-	"GET /skills": "s", "POST /skills/{skill}/accept": "s",
-	"GET /people": "s", "POST /people": "s",
+	"GET /skills": "s", "POST /skills/{skill}/accept": "s", "GET /rules": "s", "POST /rules": "s", "GET /rules/{site}": "s", "POST /rules/{site}": "s", "GET /lent": "s", "GET /changes/{site}/rollback": "s", "POST /changes/{site}/rollback": "s", "POST /lent": "s",
+	"GET /api/v1/sites/{site}/rules": "s",
+	"GET /people":                    "s", "POST /people": "s",
 }
 
 // eachRoute calls f with every address chi knows, filled in with things of

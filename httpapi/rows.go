@@ -134,6 +134,20 @@ type Agent struct {
 	Made    time.Time `json:"made,omitzero"`
 	Last    time.Time `json:"last,omitzero"` // its last call
 	Keys    []Key     `json:"keys"`
+	Lent    []Lent    `json:"lent,omitempty"` // what it was lent for a while, oldest first, ended ones included
+}
+
+// Lent is a freer mode for a while, or a yes in advance to one kind of change
+// with one key on one site.
+type Lent struct {
+	ID     string    `json:"id"`
+	Mode   string    `json:"mode,omitempty"`
+	Action string    `json:"action,omitempty"`
+	Key    string    `json:"key,omitempty"`
+	Site   string    `json:"site,omitempty"`
+	By     string    `json:"by"`
+	Until  time.Time `json:"until"`
+	Ended  bool      `json:"ended,omitempty"`
 }
 
 // Key is one way in of an agent, without the secret, which nobody has.

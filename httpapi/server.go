@@ -176,6 +176,7 @@ func (s *Server) routes() []route {
 		{method: "GET", path: v1 + "/items/{item}", accepts: session, needs: "content.read", about: "A page or an article; ?as_of= a position or a time", do: s.getItem},
 		{method: "GET", path: v1 + "/items/{item}/history", accepts: session, needs: "content.read", about: "Every version of an item and every publish that moved it, newest first", do: s.getHistory},
 		{method: "GET", path: v1 + "/sites/{site}/pending", accepts: session, needs: "content.read", about: "What publishing now would change", do: s.getPending},
+		{method: "GET", path: v1 + "/sites/{site}/rules", accepts: session, needs: "content.read", about: "What a site adds to the rules of the workspace; the stricter holds", do: s.getRules},
 		{method: "GET", path: v1 + "/sites/{site}/versions", accepts: session, needs: "content.read", about: "A site's publishes", do: s.getVersions},
 
 		{method: "GET", path: v1 + "/proposals", accepts: session, needs: "content.read", about: "What waits for a person, and what became of the rest", do: s.getProposals},

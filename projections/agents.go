@@ -24,6 +24,7 @@ type Agent struct {
 	Keys     []AgentKey  `json:"keys"`
 	Created  time.Time   `json:"created"`
 	LastSeen time.Time   `json:"lastSeen,omitzero"` // of anything it asked for that is in the log
+	Lent     []Lending   `json:"lent,omitempty"`
 }
 
 // AgentKey is one way in. The key itself is nowhere.
@@ -42,7 +43,7 @@ type agentRow struct {
 }
 
 var agents = Projection[agentRow]{
-	Name: "agents", Version: 1,
+	Name: "agents", Version: 2,
 	Keys: func(f Fact) []string {
 		var keys []string
 		if _, ok := f.After.(agent.Agent); ok {
@@ -65,6 +66,7 @@ var agents = Projection[agentRow]{
 			r.ID, r.Position, r.Created = f.Stream.ID, f.Position, f.At
 		}
 		r.Person, r.Mode, r.Scopes, r.Site, r.Confirm, r.Paused = a.Person, a.Mode, a.Scopes, a.Site, a.Confirm, a.Paused
+		r.Lent = lendings(a.Lent)
 		r.Keys = nil
 		for _, id := range slices.Sorted(maps.Keys(a.Keys)) {
 			k := a.Keys[id]

@@ -117,7 +117,7 @@ func tables() []table {
 	return []table{
 		items.table(), versions.table(), pointers.table(), publishes.table(), claims.table(),
 		audit.table(), inbox.table(), decisions.table(), touched.table(), containments.table(),
-		agents.table(), people.table(), settings.table(),
+		agents.table(), people.table(), settings.table(), siteRules.table(),
 	}
 }
 

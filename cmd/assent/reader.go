@@ -239,6 +239,9 @@ func agentRow(a projections.Agent) httpapi.Agent {
 	for _, k := range a.Keys {
 		row.Keys = append(row.Keys, httpapi.Key{ID: k.ID, Mode: string(k.Mode), Scopes: k.Scopes, Expires: k.Expires, Revoked: k.Revoked})
 	}
+	for _, l := range a.Lent {
+		row.Lent = append(row.Lent, httpapi.Lent(l))
+	}
 	return row
 }
 
@@ -256,6 +259,11 @@ func (r reader) Workspace(ctx context.Context, ws string) (httpapi.Workspace, er
 	r.catchUp(ctx)
 	w, err := r.rows.Workspace(ctx, ws)
 	return httpapi.Workspace{Paused: w.Paused, AutoPublishLimit: w.Limit(), LocalMode: string(w.Local()), UndoHours: int(w.UndoWindow().Hours())}, err
+}
+
+func (r reader) Rules(ctx context.Context, ws, site string) (policy.Rules, error) {
+	r.catchUp(ctx)
+	return r.rows.Rules(ctx, ws, site)
 }
 
 func (r reader) Sites(ctx context.Context, ws string) ([]httpapi.SiteRow, error) {

@@ -217,6 +217,8 @@ func TestSigningInAndOut(t *testing.T) {
 	b := h.owner()
 	b.press("Ana Lind")
 	b.press("Sign out")
+	b.says("You are signed in as")
+	b.press("Sign out")
 	b.says("Sign in")
 	b.open("/audit")
 	b.says("Sign in")
@@ -263,4 +265,78 @@ func TestAllAgentsArePausedFromAnyPage(t *testing.T) {
 	}
 	b.press("Let them go on")
 	h.article("desk", "y", "y", "y")
+}
+
+func TestAnOwnerMakesRulesAndLends(t *testing.T) {
+	t.Parallel()
+	h := serve(t)
+	b := h.owner()
+	h.agent(b, "desk", "edits")
+	h.article("desk", "spring", "Spring opening", opening)
+	b.open("/rules")
+	b.fill("Different things an agent changes", "0")
+	b.fill("Hours in which", "500")
+	b.press("Save the limits")
+	b.says("between 1 and 168 hours")
+	b.open("/rules/main")
+	b.tick("Write a new article")
+	b.press("Save what waits")
+	b.says("It holds from the next call on.")
+	h.must("waiting", "desk", "article.create", map[string]any{"site": "main", "slug": "kale", "title": "Kale", "body": "Kale."})
+	b.tick("Write a new article")
+	b.press("Save what waits")
+	b.says("It holds from the next call on.")
+	h.article("desk", "dogs", "Dogs", "On a lead.")
+
+	b.open("/lent")
+	b.says("Nothing is lent.")
+	b.fill("Why", "The fair is tomorrow.")
+	b.press("Let it")
+	b.says("works as freely as auto")
+	h.must("done", "desk", "site.publish", map[string]any{"site": "main", "items": []any{map[string]any{"id": h.article("desk", "fair", "Fair", "Tomorrow.")}}})
+	b.press("End now")
+	b.says("Nothing is lent.")
+	b.says("ended")
+	h.article("desk", "walk", "Walk", "At night.")
+	h.publish("desk", "")
+}
+
+func TestAPublishIsRolledBackAndForward(t *testing.T) {
+	t.Parallel()
+	h := serve(t)
+	b := h.owner()
+	h.agent(b, "desk", "edits")
+	id := h.article("desk", "spring", "Spring opening", opening)
+	publish := func() {
+		b.open("/changes/main")
+		b.press("Publish what is ticked")
+		b.says("Published.")
+	}
+	publish()
+	h.must("done", "desk", "article.update", map[string]any{"article": id, "body": "It stays closed."})
+	publish()
+	b.until("the new text is live", func() bool { return strings.Contains(h.page("/posts/spring"), "stays closed") })
+	b.press("Roll back to p1")
+	b.says("Roll back to p1?")
+	b.press("Roll back")
+	b.says("Rolled back.")
+	b.until("the old text is live", func() bool { return strings.Contains(h.page("/posts/spring"), "opens on 1 April") })
+}
+
+func TestTheAuditIsTakenAway(t *testing.T) {
+	t.Parallel()
+	h := serve(t)
+	b := h.owner()
+	h.agent(b, "desk", "edits")
+	h.article("desk", "sum", "=SUM(A1:A9)", "Text.")
+	b.open("/audit?action=article.create")
+	got := js[string](b, `async () => (await fetch([...document.querySelectorAll("a[download]")].find(a => a.innerText === "CSV").href)).text()`)
+	if !strings.Contains(got, "article.create") || strings.Contains(got, "agent.create") {
+		t.Errorf("taken away: %s", got)
+	}
+	if strings.Contains(got, ",=SUM") || strings.Contains(got, "\n=SUM") {
+		t.Errorf("a cell that a spreadsheet would run: %s", got)
+	}
+	b.open("/audit?action=audit.export")
+	b.says("audit.export")
 }

@@ -8,7 +8,7 @@ import (
 
 // pagesOf are the console's pages that a person walks through.
 func pagesOf(proposal string) []string {
-	list := []string{"/", "/?show=decided", "/changes", "/changes/main", "/audit", "/usage", "/agents", "/skills", "/webhooks", "/system", "/people"}
+	list := []string{"/", "/?show=decided", "/changes", "/changes/main", "/audit", "/usage", "/agents", "/lent", "/rules", "/rules/main", "/skills", "/webhooks", "/system", "/people"}
 	if proposal != "" {
 		list = append(list, "/proposals/"+proposal, "/proposals/"+proposal+"/approve")
 	}
@@ -16,7 +16,7 @@ func pagesOf(proposal string) []string {
 }
 
 // pictured are the pages of which pictures are kept for people to look at.
-var pictured = map[string]string{"/": "inbox", "/proposals/ID/approve": "approve", "/changes/main": "changes", "/audit": "audit", "/agents": "agents", "/system": "system", "/usage": "usage"}
+var pictured = map[string]string{"/": "inbox", "/proposals/ID/approve": "approve", "/changes/main": "changes", "/audit": "audit", "/agents": "agents", "/rules": "rules", "/system": "system", "/usage": "usage"}
 
 // hostile is what an agent might write to deceive or to break the page.
 var hostile = []string{

@@ -6,8 +6,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -33,8 +35,10 @@ var (
 		{"what the clients of a whole log were answered fits one order", func(l *Log) {
 			l.fits(logOrder, l.record(0, (*client).askLog))
 			for seed := 1; seed < times(6); seed++ {
-				next := l.suite.log(l.T) // positions are counted from an empty log on
-				next.fits(logOrder, next.record(seed, (*client).askLog))
+				l.T.Run(strconv.Itoa(seed), func(t *testing.T) { // which closes its log before the next is opened
+					next := l.suite.log(t) // positions are counted from an empty log on
+					next.fits(logOrder, next.record(seed, (*client).askLog))
+				})
 			}
 		}},
 	}

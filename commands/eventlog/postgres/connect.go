@@ -127,3 +127,10 @@ func uncertain(err error) error {
 	}
 	return fmt.Errorf("%w: %w", commands.ErrUnknown, err)
 }
+
+// ended says that the server ended the connection, as it does when it restarts.
+// What only reads can be asked again on another.
+func ended(err error) bool {
+	told, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (told.Code == "57P01" || told.Code == "57P02") || pgconn.SafeToRetry(err)
+}

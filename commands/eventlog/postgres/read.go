@@ -70,6 +70,10 @@ func (l *Log) read(ctx context.Context, do func(context.Context) error) error {
 	defer cancel()
 	defer context.AfterFunc(l.life, cancel)()
 	err := do(asking)
+	if ended(err) { // the server took away a connection that stood ready: the others with it, or soon
+		l.reads.Reset()
+		err = do(asking)
+	}
 	if err == nil {
 		return nil
 	}
