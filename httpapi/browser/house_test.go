@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -195,6 +196,31 @@ func (h *house) article(agent, slug, title, body string) string {
 func (h *house) publish(agent, why string) string {
 	h.Helper()
 	return h.must("waiting", agent, "site.publish", map[string]any{"site": "main", "reason": why}).Proposal.ID
+}
+
+// download is what the owner gets from an address. The pages themselves may
+// fetch nothing, so this is a session of its own.
+func (h *house) download(address string) string {
+	h.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		h.Fatal(err)
+	}
+	client := &http.Client{Jar: jar}
+	res, err := client.Post(h.url+"/api/v1/session", "application/json", strings.NewReader(`{"email":"ana@example.org","password":"`+password+`"}`))
+	if err != nil {
+		h.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res, err = client.Get(address); err != nil {
+		h.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return string(body)
 }
 
 // page is what the site shows at an address.
