@@ -118,10 +118,10 @@ func (a *accounts) UseLink(ctx context.Context, token string) (Link, error) {
 }
 
 func (a *accounts) NewSession(_ context.Context, seat Seat) (Session, error) {
-	until := a.now().Add(12 * time.Hour)
+	now := a.now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := Session{ID: a.next("sess"), Token: a.next("token"), Seat: seat, Expires: until}
+	s := Session{ID: a.next("sess"), Token: a.next("token"), Seat: seat, Expires: now.Add(12 * time.Hour), Proved: now}
 	a.sessions[s.Token] = s
 	return s, nil
 }
@@ -135,6 +135,19 @@ func (a *accounts) Session(_ context.Context, token string) (Session, error) {
 		return Session{}, domain.Refuse("unauthorised", "no session")
 	}
 	return s, nil
+}
+
+func (a *accounts) Prove(_ context.Context, token, password string) error {
+	now := a.now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.sessions[token]
+	if a.tries++; password == "" || a.password[s.Seat] != password {
+		return domain.Refuse("unauthorised", "wrong")
+	}
+	s.Proved = now
+	a.sessions[token] = s
+	return nil
 }
 
 func (a *accounts) EndSession(_ context.Context, token string) error {

@@ -43,6 +43,8 @@ type cardView struct {
 	Past                   bool   // shown beside a newer one: nothing to decide here
 	Declines               []declineReason
 	Parts                  []partView // of several calls
+	Prove                  bool       // a yes wants the password once more
+	Retype                 string     // what a yes asks to be typed; empty for nothing
 }
 
 // partView is one part of several, with its own share of what changes.
@@ -197,7 +199,14 @@ func (s *Server) approvePage(w http.ResponseWriter, r *http.Request, who caller)
 		http.Redirect(w, r, "/proposals/"+p.ID, http.StatusSeeOther)
 		return nil
 	}
-	return s.view(w, r, who, "inbox", "Approve?", "approve.html", s.cardOf(p))
+	return s.view(w, r, who, "inbox", "Approve?", "approve.html", s.asked(s.cardOf(p), who))
+}
+
+// asked is a card with what a yes to it asks of a person first.
+func (s *Server) asked(v *cardView, who caller) *cardView {
+	v.Prove = grave(v.Proposal, v.TakeBack) && !s.proven(who)
+	v.Retype = retyped(v.What)
+	return v
 }
 
 func (s *Server) approveForm(w http.ResponseWriter, r *http.Request, who caller) error {
@@ -212,6 +221,9 @@ func (s *Server) approveForm(w http.ResponseWriter, r *http.Request, who caller)
 	parts, err := partsIn(in)
 	if err != nil {
 		return err
+	}
+	if err := s.meant(r, who, id, in); err != nil {
+		return s.askAgain(w, r, who, id, err)
 	}
 	out, err := s.approve(r.Context(), who.person, id, in.Get("digest"), parts...)
 	if err != nil {
@@ -270,6 +282,7 @@ func (s *Server) undecided(w http.ResponseWriter, r *http.Request, who caller, i
 		v.Now = s.cardOf(p)
 		v.Now.What, v.Now.Digest, v.Now.Size = card.Of(moved.Now), moved.Digest, sizeOf(proposal.CountsOf(moved.Now))
 		v.Now.Clipped, v.Now.Parts = false, s.partsOf(p, moved.Now)
+		s.asked(v.Now, who)
 	}
 	f, err := s.framed(r, who, "inbox", card.Plain(120, p.Headline), v)
 	if err != nil {

@@ -228,14 +228,18 @@ func (s *Server) getProposal(w http.ResponseWriter, r *http.Request, who caller)
 
 func (s *Server) postApprove(w http.ResponseWriter, r *http.Request, who caller) error {
 	in, err := read[struct {
-		Digest string `json:"digest"`
-		Parts  []int  `json:"parts"`
+		Digest   string `json:"digest"`
+		Parts    []int  `json:"parts"`
+		Password string `json:"password"`
 	}](w, r)
 	if err != nil {
 		return err
 	}
 	if in.Parts != nil && len(in.Parts) == 0 {
 		return domain.Refuse("invalid", "Name the parts to keep, or leave `parts` out for all of them. To keep none, decline.")
+	}
+	if err := s.proves(r, who, chi.URLParam(r, "proposal"), in.Password); err != nil {
+		return err
 	}
 	out, err := s.approve(r.Context(), who.person, chi.URLParam(r, "proposal"), in.Digest, in.Parts...)
 	if err != nil {

@@ -32,6 +32,7 @@ const (
 type caller struct {
 	workspace string
 	person    domain.Person
+	proved    time.Time // when the person last showed that it is they
 	keyed     Keyed
 }
 
@@ -83,7 +84,7 @@ func (s *Server) identify(r *http.Request, accepts credential) (caller, error) {
 		if err != nil {
 			return caller{}, err
 		}
-		return caller{workspace: live.Workspace, person: domain.SignedIn(live.Workspace, live.Person, live.ID)}, nil
+		return caller{workspace: live.Workspace, person: domain.SignedIn(live.Workspace, live.Person, live.ID), proved: live.Proved}, nil
 	}
 	return caller{}, unauthorised
 }

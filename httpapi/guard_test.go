@@ -247,7 +247,7 @@ func TestEveryCodeIsSentWithItsStatus(t *testing.T) {
 	contract := map[int]string{ // contract §6
 		400: "invalid unknown-action malformed unsupported",
 		401: "unauthorised",
-		403: "scope skill permission mode never paused person-only not-a-person revoked",
+		403: "scope skill permission mode never paused person-only not-a-person revoked sign-in-again",
 		404: "not-found",
 		409: "stale taken changed-since-shown already-decided undo-conflict command-reused withdrawn",
 		410: "expired undo-window final",

@@ -64,6 +64,9 @@ type Accounts interface {
 	NewSession(ctx context.Context, seat Seat) (Session, error)
 	Session(ctx context.Context, token string) (Session, error)
 	EndSession(ctx context.Context, token string) error
+	// Prove notes that whoever is signed in showed their password once more; a
+	// wrong one is refused as unauthorised.
+	Prove(ctx context.Context, token, password string) error
 
 	NewKey(ctx context.Context, workspace, agent string) (id, key string, err error)
 	Key(ctx context.Context, key string) (Keyed, error)
@@ -100,6 +103,7 @@ type Session struct {
 	ID, Token string
 	Seat
 	Expires time.Time
+	Proved  time.Time // when they last showed that it is they
 }
 
 // Keyed is the agent a key belongs to and the person behind it. Whether the

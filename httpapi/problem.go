@@ -23,6 +23,7 @@ var statuses = map[string]int{
 	"scope":           http.StatusForbidden,
 	"skill":           http.StatusForbidden,
 	"permission":      http.StatusForbidden,
+	"sign-in-again":   http.StatusForbidden,
 	"mode":            http.StatusForbidden,
 	"never":           http.StatusForbidden,
 	"paused":          http.StatusForbidden,

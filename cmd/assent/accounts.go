@@ -76,7 +76,11 @@ func (a accounts) NewSession(ctx context.Context, seat httpapi.Seat) (httpapi.Se
 
 func (a accounts) Session(ctx context.Context, token string) (httpapi.Session, error) {
 	s, err := a.vault.Session(ctx, token, a.clock())
-	return httpapi.Session{ID: s.ID, Token: token, Seat: httpapi.Seat{Workspace: s.Workspace, Person: s.Person}, Expires: s.Expires}, err
+	return httpapi.Session{ID: s.ID, Token: token, Seat: httpapi.Seat{Workspace: s.Workspace, Person: s.Person}, Expires: s.Expires, Proved: s.Proved}, err
+}
+
+func (a accounts) Prove(ctx context.Context, token, password string) error {
+	return a.vault.Prove(ctx, token, password, a.clock())
 }
 
 func (a accounts) EndSession(ctx context.Context, token string) error {

@@ -188,7 +188,7 @@ func (p *people) act(t *testing.T, name, action string, args map[string]any) com
 
 func (p *people) approve(t *testing.T, name, proposal, digest string, parts ...int) commands.Outcome {
 	t.Helper()
-	body := map[string]any{}
+	body := map[string]any{"password": "correct horse battery"}
 	if digest != "" {
 		body["digest"] = digest
 	}

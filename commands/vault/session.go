@@ -20,6 +20,7 @@ type Session struct {
 	Created           time.Time
 	LastSeen          time.Time // to the minute
 	Expires           time.Time
+	Proved            time.Time // when they last showed that it is they
 }
 
 // NewSession signs a person in until now+ttl and gives the token for their
@@ -36,8 +37,8 @@ func (v *Vault) NewSession(ctx context.Context, workspace, person string, now ti
 			return err
 		}
 		result, err := tx.ExecContext(ctx, `
-			INSERT INTO session (hash, id, workspace, person, created, seen, expires)
-			SELECT $1, $2, workspace, id, $5, $5, $6 FROM person WHERE workspace = $3 AND id = $4`,
+			INSERT INTO session (hash, id, workspace, person, created, seen, expires, proved)
+			SELECT $1, $2, workspace, id, $5, $5, $6, $5 FROM person WHERE workspace = $3 AND id = $4`,
 			hash, string(id), workspace, person, millis(now), millis(now.Add(ttl)))
 		return orRefuse(result, err, "not-found", "There is nobody with that id.")
 	})
@@ -70,12 +71,12 @@ func (v *Vault) Session(ctx context.Context, token string, now time.Time) (Sessi
 func (v *Vault) readSession(ctx context.Context, hash []byte, now time.Time) (s Session, err error) {
 	ctx, cancel := within(ctx)
 	defer cancel()
-	var created, seen, expires int64
+	var created, seen, expires, proved int64
 	err = v.read.QueryRowContext(ctx, `
-		SELECT id, workspace, person, created, seen, expires FROM session
+		SELECT id, workspace, person, created, seen, expires, proved FROM session
 		WHERE hash = $1 AND expires > $2`, hash, millis(now)).
-		Scan(&s.ID, &s.Workspace, &s.Person, &created, &seen, &expires)
-	s.Created, s.LastSeen, s.Expires = at(created), at(seen), at(expires)
+		Scan(&s.ID, &s.Workspace, &s.Person, &created, &seen, &expires, &proved)
+	s.Created, s.LastSeen, s.Expires, s.Proved = at(created), at(seen), at(expires), at(proved)
 	return s, err
 }
 
@@ -85,6 +86,23 @@ func (v *Vault) sawSession(ctx context.Context, hash []byte, now time.Time) erro
 	return v.change(ctx, "note a session's use", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `
 			UPDATE session SET seen = $2 WHERE hash = $1 AND seen < $2`, hash, millis(now))
+		return err
+	})
+}
+
+// Prove notes that whoever is signed in showed their password once more; a wrong
+// one is refused as unauthorised.
+func (v *Vault) Prove(ctx context.Context, token, password string, now time.Time) error {
+	s, err := v.Session(ctx, token, now)
+	if err != nil {
+		return err
+	}
+	if _, err := v.signIn(ctx, "", password, `$1 = '' AND p.workspace = $3 AND p.id = $4`, s.Workspace, s.Person); err != nil {
+		return err
+	}
+	hash, _ := tokenHash(token)
+	return v.change(ctx, "note a session's proof", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE session SET proved = $2 WHERE hash = $1`, hash, millis(now))
 		return err
 	})
 }

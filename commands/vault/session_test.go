@@ -18,7 +18,7 @@ func TestASessionLastsUntilItsTimeIsOver(t *testing.T) {
 		must(t, err)
 		got, err := v.Session(t.Context(), token, noon)
 		must(t, err)
-		want := vault.Session{Workspace: "home", Person: ada.ID, Created: noon, LastSeen: noon, Expires: noon.Add(time.Hour)}
+		want := vault.Session{Workspace: "home", Person: ada.ID, Created: noon, LastSeen: noon, Expires: noon.Add(time.Hour), Proved: noon}
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(vault.Session{}, "ID")); diff != "" {
 			t.Error(diff)
 		}
@@ -30,6 +30,28 @@ func TestASessionLastsUntilItsTimeIsOver(t *testing.T) {
 		}
 		_, err = v.Session(t.Context(), token, noon.Add(time.Hour))
 		refused(t, err, "unauthorised")
+	})
+}
+
+func TestWhoIsSignedInShowsThatItIsThey(t *testing.T) {
+	each(t, func(t *testing.T, b backend) {
+		v := b.withPeople(t)
+		must(t, v.SetPassword(t.Context(), "home", ada.ID, "correct horse battery"))
+		must(t, v.SetPassword(t.Context(), "home", bob.ID, "another horse battery"))
+		token, err := v.NewSession(t.Context(), "home", ada.ID, noon, time.Hour)
+		must(t, err)
+		later := noon.Add(10 * time.Minute)
+		for _, wrong := range []string{"", "another horse battery", "correct horse"} {
+			refused(t, v.Prove(t.Context(), token, wrong, later), "unauthorised")
+		}
+		refused(t, v.Prove(t.Context(), token+"x", "correct horse battery", later), "unauthorised")
+		if s, err := v.Session(t.Context(), token, later); err != nil || !s.Proved.Equal(noon) {
+			t.Errorf("%v %v", s.Proved, err)
+		}
+		must(t, v.Prove(t.Context(), token, "correct horse battery", later))
+		if s, err := v.Session(t.Context(), token, later); err != nil || !s.Proved.Equal(later) {
+			t.Errorf("%v %v", s.Proved, err)
+		}
 	})
 }
 

@@ -340,3 +340,22 @@ func TestTheAuditIsTakenAway(t *testing.T) {
 	b.open("/audit?action=audit.export")
 	b.says("audit.export")
 }
+
+func TestRemovingAsksForTheName(t *testing.T) {
+	t.Parallel()
+	h := serve(t)
+	b := h.owner()
+	h.agent(b, "desk", "edits")
+	id := h.article("desk", "spring", "Spring opening", opening)
+	p := h.must("waiting", "desk", "article.remove", map[string]any{"article": id}).Proposal.ID
+	b.open("/proposals/" + p + "/approve")
+	b.fill("It removes something.", "Autumn")
+	b.press("Yes, approve")
+	b.says("What you typed is not its name.")
+	b.fill("It removes something.", "spring opening")
+	b.press("Yes, approve")
+	b.says("carried out")
+	if a := h.act("desk", "article.get", map[string]any{"article": id}); a.Outcome != "refused" {
+		t.Errorf("it is still there: %s", a.raw)
+	}
+}
