@@ -118,6 +118,9 @@ func (c *logAcceptCmd) Run(e *env) (err error) {
 	defer func() { err = closing(err, lock) }()
 	return withPublisher(e, c.Log, c.Heads, func(l storedLog, pub *checkpoint.Publisher) error {
 		gaveUp, signed, err := pub.Accept(e.ctx, l)
+		if errors.Is(err, checkpoint.ErrAnother) {
+			return ended{exitFound, err.Error() + "\nNothing was accepted. Put this folder's own log back, or give the other one a folder of its own."}
+		}
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,23 @@ func (c *serveCmd) Run(e *env) error {
 	if err == nil {
 		err = s.serve(e.ctx)
 	}
-	return errors.Join(err, s.Close())
+	return errors.Join(err, leave(s.Close))
+}
+
+// leaveAfter is how long closing may take: a database that is silent is not
+// waited for. What was acknowledged is durable long before.
+const leaveAfter = 7 * time.Second
+
+// leave closes what is open, and goes when that takes too long.
+func leave(close func() error) error {
+	closed := make(chan error, 1)
+	go func() { closed <- close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(leaveAfter):
+		return ended{exitClosed, "left without closing everything: a database did not answer. Nothing that was acknowledged is lost."}
+	}
 }
 
 // tuneMemory lets the collector run less often than Go would by itself: a call

@@ -240,6 +240,9 @@ func (v *verified) note(list string, r checkpoint.Report) {
 	if r.Strange > 0 {
 		v.notes = append(v.notes, fmt.Sprintf("%s: heads signed with other keys, which were not looked at: %d", list, r.Strange))
 	}
+	if r.Held == 0 && v.Events > 0 {
+		v.notes = append(v.notes, fmt.Sprintf("%s: no signed head of this log's is in it: none was signed yet, or somebody emptied it. Then a cut end, an older copy and another log cannot be told from this one.", list))
+	}
 	if r.Torn > 0 {
 		v.notes = append(v.notes, fmt.Sprintf("%s: pieces that are no signed heads, as a crash leaves them: %d", list, r.Torn))
 	}

@@ -37,7 +37,7 @@ type Report struct {
 // kept list or log from being read.
 func Check(ctx context.Context, r chain.Reader, list iter.Seq2[[]byte, error], keys note.Verifiers) (Report, error) {
 	var found Report
-	var missed error
+	var missed *chain.Broken
 	misses := 0
 	for signed, err := range list {
 		if err != nil {
@@ -61,7 +61,7 @@ func Check(ctx context.Context, r chain.Reader, list iter.Seq2[[]byte, error], k
 			return found, err
 		case miss != nil:
 			misses++
-			if missed == nil {
+			if missed == nil || missed.Kind == chain.Cut && miss.Kind == chain.Replaced { // what is inside tells more than what is missing
 				missed = miss
 			}
 			continue
@@ -74,7 +74,10 @@ func Check(ctx context.Context, r chain.Reader, list iter.Seq2[[]byte, error], k
 			found.Newest = h
 		}
 	}
-	return found, missed
+	if missed != nil {
+		return found, missed
+	}
+	return found, nil
 }
 
 func isForged(err error) bool {

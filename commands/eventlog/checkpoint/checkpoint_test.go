@@ -364,6 +364,33 @@ func TestHeadsArePublishedAtAnInterval(t *testing.T) {
 	}
 }
 
+// TestAnotherLogIsNotAccepted: shorter than the newest head it looks like a cut
+// one, and the heads inside tell.
+func TestAnotherLogIsNotAccepted(t *testing.T) {
+	s := stores[0]
+	key := newKey(t)
+	file := filepath.Join(t.TempDir(), "heads")
+	for _, h := range grow(t, s, s.where(t), key) {
+		if err := checkpoint.Append(file, h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := s.where(t)
+	l := s.open(t, other, ticking())
+	write(t, l, map[string]domain.Version{}, "z", "y", "x", "z", "y")
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	stored := s.stored(t, other)
+	p := checkpoint.NewPublisher(key, stored.Head, places(t, file)...)
+	if broken, _ := chain.IsBroken(p.Check(t.Context(), stored)); broken == nil || broken.Kind != chain.Replaced {
+		t.Errorf("at the start: %v", broken)
+	}
+	if gaveUp, signed, err := p.Accept(t.Context(), stored); !errors.Is(err, checkpoint.ErrAnother) || signed != nil {
+		t.Errorf("by word: %+v, %v", gaveUp, err)
+	}
+}
+
 // TestAnOlderCopyIsAcceptedByWord: until then the publisher refuses it, and
 // whoever checks is told afterwards.
 func TestAnOlderCopyIsAcceptedByWord(t *testing.T) {

@@ -62,11 +62,30 @@ func (p *Publisher) Check(ctx context.Context, r chain.Reader) error {
 			return err
 		}
 		if miss != nil {
-			return miss
+			_, miss, err = at.looked(ctx, r, p.key, miss)
+			return errors.Join(err, miss)
 		}
 		at.has = h.Mark
 	}
 	return nil
+}
+
+// ErrAnother says that a log holds no head that was ever signed of this one, and
+// other events where some were: it is no older copy of it.
+var ErrAnother = errors.New("this is another log, and no older copy of the one that was signed")
+
+// looked tells how many heads of a place a log holds that misses the newest,
+// and what is wrong with it: an older head inside tells another log from a cut
+// one. A webhook knows no more than it was told.
+func (p Place) looked(ctx context.Context, r chain.Reader, key *Key, miss *chain.Broken) (held int, worst *chain.Broken, err error) {
+	if p.hook != nil {
+		return 0, miss, nil
+	}
+	found, err := Check(ctx, r, ListFile(p.text), key.Verifiers())
+	if broken, ok := chain.IsBroken(err); ok {
+		return found.Held, broken, nil
+	}
+	return found.Held, miss, err
 }
 
 // Publish signs the log's head and sends it to every place that does not have
@@ -160,7 +179,15 @@ func (p *Publisher) Accept(ctx context.Context, r chain.Reader) (gaveUp Head, si
 		if err != nil {
 			return Head{}, nil, err
 		}
-		if miss != nil && h.Position >= gaveUp.Position {
+		if miss == nil {
+			continue
+		}
+		if held, worst, err := p.places[i].looked(ctx, r, p.key, miss); err != nil {
+			return Head{}, nil, err
+		} else if held == 0 && worst.Kind == chain.Replaced {
+			return Head{}, nil, fmt.Errorf("%w: %w", ErrAnother, worst)
+		}
+		if h.Position >= gaveUp.Position {
 			gaveUp = h
 		}
 	}

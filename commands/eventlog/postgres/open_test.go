@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -52,5 +54,37 @@ func TestWhatKeepsALogFromOpeningIsSaidInOneSentenceWithoutThePassword(t *testin
 				t.Errorf("the error is %v", err)
 			}
 		})
+	}
+}
+
+// TestALoginThatOwnsTheTablesIsWarnedAbout: what keeps events from being changed
+// is then no more than what the owner can lift.
+func TestALoginThatOwnsTheTablesIsWarnedAbout(t *testing.T) {
+	c := pgtest.Start(t)
+	where := c.Database(t)
+	c.Exec(t, "CREATE ROLE plain LOGIN")
+	pgtest.Exec(t, where, "GRANT ALL ON SCHEMA public TO plain")
+	told := &bytes.Buffer{}
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(told, nil)))
+	defer slog.SetDefault(before)
+	openedBy := func(login string) string {
+		told.Reset()
+		l, err := Open(t.Context(), strings.Replace(where, "postgres://postgres@", "postgres://"+login+"@", 1), time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return told.String()
+	}
+	if text := openedBy("plain"); !strings.Contains(text, "owns the log's tables") {
+		t.Errorf("told: %s", text)
+	}
+	c.Exec(t, "CREATE ROLE assent_log_writer NOLOGIN; CREATE ROLE narrow LOGIN; GRANT assent_log_writer TO narrow")
+	pgtest.Exec(t, where, "GRANT USAGE ON SCHEMA public TO assent_log_writer; GRANT SELECT, INSERT ON streams, events TO assent_log_writer; GRANT SELECT, UPDATE ON head TO assent_log_writer; GRANT SELECT ON history, log_versions TO assent_log_writer")
+	if text := openedBy("narrow"); text != "" {
+		t.Errorf("told of one that can only append: %s", text)
 	}
 }

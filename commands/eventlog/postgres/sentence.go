@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -14,7 +15,7 @@ var (
 	ErrUnreachable = errors.New("PostgreSQL cannot be reached; see that it runs, and that the URL names its address")
 	ErrLogin       = errors.New("PostgreSQL does not let this login in; check its name and password in the URL, and the server's pg_hba.conf")
 	ErrNoDatabase  = errors.New("this database does not exist; create it first (createdb), or name another")
-	ErrPrivileges  = errors.New("this login may not do what the log needs; let it own the schema, or let an administrator GRANT assent_log_writer TO it")
+	ErrPrivileges  = errors.New("this login may not do what the log needs; let it own the schema, or let an administrator run the server once there with a login that does and then grant this one the role assent_log_writer")
 	ErrReadOnly    = errors.New("this server or login can only read (a standby, or default_transaction_read_only); name the primary, and a login that may write")
 )
 
@@ -42,10 +43,11 @@ func sentence(err error) error {
 
 // writable sees that the log's connections may append.
 func (l *Log) writable(ctx context.Context) error {
-	var only, may bool
+	var only, may, more bool
 	err := l.reads.QueryRow(ctx, `SELECT current_setting('transaction_read_only') = 'on',
 		has_table_privilege('head', 'SELECT') AND has_table_privilege('head', 'UPDATE') AND has_table_privilege('events', 'SELECT') AND has_table_privilege('events', 'INSERT')
-		AND has_table_privilege('streams', 'SELECT') AND has_table_privilege('streams', 'INSERT')`).Scan(&only, &may)
+		AND has_table_privilege('streams', 'SELECT') AND has_table_privilege('streams', 'INSERT'),
+		has_table_privilege('events', 'DELETE') OR has_table_privilege('events', 'UPDATE')`).Scan(&only, &may, &more)
 	switch {
 	case err != nil:
 		return err
@@ -53,6 +55,8 @@ func (l *Log) writable(ctx context.Context) error {
 		return ErrReadOnly
 	case !may:
 		return ErrPrivileges
+	case more:
+		slog.WarnContext(ctx, "the login that appends owns the log's tables, and could lift what keeps events from being changed: give the server a login of its own that is granted assent_log_writer and owns nothing")
 	}
 	return nil
 }

@@ -147,6 +147,48 @@ func (c *Cluster) Again(t testing.TB) {
 	c.control(t, "-w", "-l", filepath.Join(c.dir, "log"), "-o", c.options, "start")
 }
 
+// Freeze stops every process of a cluster of Start where it stands: whoever asks
+// it something gets no answer, and no error either, until it is thawed.
+func (c *Cluster) Freeze(t testing.TB) (thaw func()) {
+	t.Helper()
+	pids := c.pids(t)
+	signal := func(s syscall.Signal) {
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, s) // one of them may have ended
+		}
+	}
+	signal(syscall.SIGSTOP)
+	return func() { signal(syscall.SIGCONT) }
+}
+
+// pids are the server's first process and those that it made.
+func (c *Cluster) pids(t testing.TB) []int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(c.dir, "data", "postmaster.pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pids := []int{}
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // it ended
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ") // a name may hold anything
+		fields := strings.Fields(rest)
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil && len(fields) > 1 && (fields[1] == first || strconv.Itoa(pid) == first) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 func (c *Cluster) control(t testing.TB, args ...string) {
 	t.Helper()
 	c.mu.Lock()
