@@ -114,6 +114,10 @@ func (s *Server) problemOf(r *http.Request, err error) *Problem {
 		return newProblem("unknown", "Whether this was done is not known. Ask again in the same way to find out.")
 	case errors.Is(err, commands.ErrBusy), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return newProblem("busy", "The server is busy. Nothing was changed; try again in a moment.")
+	case commands.Away(err) && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		return newProblem("busy", "A database does not answer just now. Try again in a moment.")
+	case commands.Away(err):
+		return newProblem("unknown", "A database stopped answering, so whether this was done is not known. Ask again in the same way to find out.")
 	}
 	p := newProblem(fault, "Something went wrong on our side. If it stays so, give this to whoever runs the server: ")
 	p.Call = string(domain.NewID("call", s.now()))

@@ -70,6 +70,8 @@ func (d *Door) fault(ctx context.Context, a *action.Action, c commands.Call, err
 		return d.result(ctx, a, c, refusedBecause("log-unavailable", "The log cannot be written at present, so nothing was changed. Reading still works; ask again later."))
 	case errors.Is(err, commands.ErrUnknown):
 		return d.result(ctx, a, c, commands.Outcome{Outcome: commands.Unknown})
+	case commands.Away(err) && !a.Writes():
+		return d.result(ctx, a, c, refusedBecause("busy", "A database does not answer just now. Ask again in a few seconds."))
 	}
 	res := d.result(ctx, a, c, commands.Outcome{Outcome: commands.Unknown})
 	res.Content[0].Text = "Something went wrong; nothing is known to have changed.\n" + res.Content[0].Text

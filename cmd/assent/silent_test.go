@@ -42,3 +42,39 @@ func TestAServerLeavesADatabaseThatIsSilent(t *testing.T) {
 	thaw()
 	start(t, dir).stop(t) // nothing is in the way
 }
+
+// TestADatabaseThatIsAwayIsNoFaultOfOurs: whoever reads meanwhile is told to ask
+// again, and is answered once it is back.
+func TestADatabaseThatIsAwayIsNoFaultOfOurs(t *testing.T) {
+	c := pgtest.Start(t)
+	at := c.Database(t)
+	t.Setenv("ASSENT_LOG", at)
+	t.Setenv("ASSENT_READ", at)
+	s := start(t, t.TempDir())
+	p := newPeople(s.url, links(s.printed))
+	p.owner(t, "ana", "home")
+	p.agent(t, "bot", "ana", "edits", nil)
+	asks := func(method, path string, body any) (int, string) {
+		status, text := p.ask(t, "ana", method, path, body)
+		return status, string(text)
+	}
+	c.Kill(t)
+	for _, path := range []string{"/people", "/audit", "/proposals", "/sites/main/pending"} {
+		if status, text := asks("GET", path, nil); status != 503 || !strings.Contains(text, `"busy"`) {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	if status, text := asks("POST", "/agents", map[string]any{"name": "other"}); status != 503 {
+		t.Errorf("a change: %d %s", status, text)
+	}
+	c.Again(t)
+	for begun := time.Now(); ; {
+		status, text := asks("GET", "/audit", nil)
+		if status == 200 && strings.Contains(text, "agent.create") {
+			break
+		}
+		if time.Since(begun) > 30*time.Second {
+			t.Fatalf("after it is back: %d %s", status, text)
+		}
+	}
+}

@@ -60,23 +60,19 @@ func explain(ctx context.Context, r Reader, w *Walk, head commands.Head) (*Broke
 
 // evidence is what the rest of a broken log shows.
 type evidence struct {
-	walk   *Walk
-	head   commands.Head
-	first  Kept            // where the log breaks
-	last   domain.Position // of the rows that there are
-	heir   domain.Position // of the event that follows the last right one, by its hash
-	gaps   int             // events whose stream misses one before them, behind the first
-	late   bool            // an event stands behind a later one of its stream
-	moved  bool            // an event that the first one should be behind comes later
-	mended bool            // the first one's hash is right for the version that its stream wants
+	walk  *Walk
+	head  commands.Head
+	first Kept            // where the log breaks
+	last  domain.Position // of the rows that there are
+	heir  domain.Position // of the event that follows the last right one, by its hash
+	gaps  int             // events whose stream misses one before them, behind the first
+	late  bool            // an event stands behind a later one of its stream
+	moved bool            // an event that the first one should be behind comes later
 }
 
 func (e *evidence) see(r Kept) {
 	if e.last == 0 {
 		e.first = r
-		r.Version = r.Before + 1
-		e.mended = r.Version != e.first.Version && Link(e.walk.head.Chain, r.Record, r.Text) == r.Link
-		r.Version = e.first.Version
 	} else if r.Version > r.Before+1 {
 		e.gaps++
 	}
@@ -93,8 +89,6 @@ func (e *evidence) verdict() (Kind, string) {
 	at := e.walk.broken.Position
 	missing := e.first.Version > e.first.Before+1
 	switch {
-	case e.mended && e.first.Position == at:
-		return Edited, fmt.Sprintf(": its version was, which was %d", e.first.Before+1)
 	case e.heir > at:
 		return Reordered, fmt.Sprintf("; the event that was written here is at position %d now", e.heir)
 	case e.first.Position > at:
@@ -110,5 +104,5 @@ func (e *evidence) verdict() (Kind, string) {
 	case missing && e.gaps != 1, !missing && e.gaps > 0: // an event given another stream or version leaves one gap where it was
 		return Deleted, "; what follows was given other positions"
 	}
-	return Edited, ": it was edited, or the hash in front of it was; or what stood here was taken out, and everything behind it and the head were numbered anew"
+	return Edited, ": it was edited, or the hash in front of it was"
 }
