@@ -175,6 +175,21 @@ func TestConnectionsThatAreCutUnderLoadLoseNothingThatWasAcknowledged(t *testing
 	})
 }
 
+// TestAServerThatWasStartedAgainMeanwhileIsAskedAnew: whoever appends next has
+// nothing to find out.
+func TestAServerThatWasStartedAgainMeanwhileIsAskedAnew(t *testing.T) {
+	c := pgtest.Start(t)
+	at := c.Database(t)
+	log := logtest.NewLog(t, func(t *testing.T, clock func() time.Time) commands.Log {
+		return openAt(t, at, clock, TrustFor(0))
+	})
+	log.Must(logtest.To("a", 0, "a1"))
+	c.Kill(t)
+	c.Again(t)
+	log.Must(logtest.To("a", 1, "a2"))
+	log.Same("events", len(log.All()), 2)
+}
+
 func TestAConnectionThatIsCutAtAnyStepOfACommit(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(*logtest.Log)  // what the writer has been through

@@ -62,16 +62,20 @@ var _ commands.Log = (*Log)(nil)
 // Option is a setting of Open.
 type Option func(*settings)
 
-type settings struct{ lock, answer time.Duration }
+type settings struct{ lock, answer, trust time.Duration }
 
 func defaults() settings {
-	return settings{lock: 3 * time.Second, answer: 10 * time.Second}
+	return settings{lock: 3 * time.Second, answer: 10 * time.Second, trust: time.Second}
 }
 
 // BusyFor is how long an append waits for another process that holds the log's
 // end before it answers commands.ErrBusy, in whole milliseconds. Three seconds
 // unless said.
 func BusyFor(d time.Duration) Option { return func(s *settings) { s.lock = d } }
+
+// TrustFor is how long after its last answer the connection that appends is
+// taken for good without a look. A second unless said.
+func TrustFor(d time.Duration) Option { return func(s *settings) { s.trust = d } }
 
 // AnswerWithin is how long a server may be silent, when connecting and when
 // asked for anything, before it counts as gone. Ten seconds unless said.

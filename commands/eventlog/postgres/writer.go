@@ -32,6 +32,8 @@ type writer struct {
 	config  *pgx.ConnConfig
 	set     settings
 	db      *pgx.Conn             // nil: to be opened before the next commit
+	proven  bool                  // the connection has answered since it was opened
+	last    time.Time             // when it did
 	head    commands.Head         // committed, as far as this process knows
 	streams map[string]streamHead // as of head, or later: then head is not the log's end
 	holding bool                  // in a transaction that holds the head row
@@ -57,9 +59,10 @@ func (w *writer) asking() (context.Context, error) {
 // not know. While others write too it holds the head row from the start: a
 // statement that misses would only cost time.
 func (w *writer) Begin(streams []string) (commands.Head, error) {
-	err := w.ready()
-	if err == nil {
-		err = w.prepare(streams)
+	err := w.begin(streams)
+	if err != nil && w.lapsed(err) {
+		w.forget()
+		err = w.begin(streams)
 	}
 	if err != nil {
 		w.forget()
@@ -67,6 +70,17 @@ func (w *writer) Begin(streams []string) (commands.Head, error) {
 	}
 	return w.head, nil
 }
+
+func (w *writer) begin(streams []string) error {
+	if err := w.ready(); err != nil {
+		return err
+	}
+	return w.prepare(streams)
+}
+
+// lapsed says that nothing was asked because the connection, which had been
+// good, was gone: the server may have been started again since.
+func (w *writer) lapsed(err error) bool { return w.proven && pgconn.SafeToRetry(err) }
 
 func (w *writer) prepare(streams []string) error {
 	ctx, err := w.asking()
@@ -91,6 +105,12 @@ func (w *writer) prepare(streams []string) error {
 func (w *writer) ready() (err error) {
 	if len(w.streams) > remembered {
 		w.streams = nil
+	}
+	if w.db != nil && w.proven && time.Since(w.last) > w.set.trust {
+		ctx, err := w.asking()
+		if err != nil || w.db.Ping(ctx) != nil {
+			w.forget() // the server ended it while nobody asked anything
+		}
 	}
 	if w.db != nil {
 		return nil
@@ -216,6 +236,10 @@ func (w *writer) Commit(appends []*admit.Append, head commands.Head) error {
 		hit, err = w.put(ctx, appends, head)
 	}
 	switch {
+	case err != nil && w.lapsed(err):
+		w.forget()
+		w.crowded = 1 // so that the next Begin holds the head row
+		return committer.ErrMoved
 	case err != nil:
 		err = uncertain(err)
 	case !hit:
@@ -228,7 +252,8 @@ func (w *writer) Commit(appends []*admit.Append, head commands.Head) error {
 		w.forget()
 		return err
 	}
-	w.holding, w.head, w.crowded = false, head, max(w.crowded-1, 0)
+	w.last = time.Now()
+	w.proven, w.holding, w.head, w.crowded = true, false, head, max(w.crowded-1, 0)
 	w.wrote(appends)
 	return nil
 }
@@ -304,7 +329,7 @@ func (w *writer) Abandon() { w.forget() }
 // closing says adds nothing.
 func (w *writer) forget() {
 	_ = w.Close()
-	w.streams, w.holding, w.crowded = nil, false, 0
+	w.streams, w.proven, w.holding, w.crowded = nil, false, false, 0
 }
 
 // Close lets go of the connection.
