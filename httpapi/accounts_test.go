@@ -121,7 +121,7 @@ func (a *accounts) NewSession(_ context.Context, seat Seat) (Session, error) {
 	now := a.now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := Session{ID: a.next("sess"), Token: a.next("token"), Seat: seat, Expires: now.Add(12 * time.Hour), Proved: now}
+	s := Session{ID: a.next("sess"), Token: a.next("token"), Seat: seat, Expires: now.Add(12 * time.Hour), Proved: now, Begun: now.Add(time.Duration(a.serial))}
 	a.sessions[s.Token] = s
 	return s, nil
 }
@@ -135,6 +135,43 @@ func (a *accounts) Session(_ context.Context, token string) (Session, error) {
 		return Session{}, domain.Refuse("unauthorised", "no session")
 	}
 	return s, nil
+}
+
+func (a *accounts) Sessions(_ context.Context, seat Seat) (list []Session, _ error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range a.sessions {
+		if s.Seat == seat {
+			s.Token = ""
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(x, y Session) int { return y.Begun.Compare(x.Begun) })
+	return list, nil
+}
+
+func (a *accounts) EndSessionOf(_ context.Context, seat Seat, id string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for token, s := range a.sessions {
+		if s.Seat == seat && s.ID == id {
+			delete(a.sessions, token)
+		}
+	}
+	return nil
+}
+
+func (a *accounts) Erase(_ context.Context, seat Seat) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.names, seat)
+	delete(a.password, seat)
+	for token, s := range a.sessions {
+		if s.Seat == seat {
+			delete(a.sessions, token)
+		}
+	}
+	return nil
 }
 
 func (a *accounts) Prove(_ context.Context, token, password string) error {

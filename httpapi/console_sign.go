@@ -85,10 +85,16 @@ func (s *Server) signOutForm(w http.ResponseWriter, r *http.Request, _ caller) e
 
 // peopleView is everybody with a seat, and the link of who was just invited.
 type peopleView struct {
-	People             []Seated
+	People             []seatedLine
 	Roles              []policy.Role
 	Invited, Link      string
 	Name, Email, Wrong string
+}
+
+// seatedLine is somebody with a seat, as somebody else sees them.
+type seatedLine struct {
+	Seated
+	Self bool
 }
 
 func (s *Server) peoplePage(w http.ResponseWriter, r *http.Request, who caller) error {
@@ -96,8 +102,12 @@ func (s *Server) peoplePage(w http.ResponseWriter, r *http.Request, who caller) 
 }
 
 func (s *Server) peopleWith(w http.ResponseWriter, r *http.Request, who caller, v peopleView, status int) (err error) {
-	if v.People, err = s.people(r.Context(), who.workspace); err != nil {
+	people, err := s.people(r.Context(), who.workspace)
+	if err != nil {
 		return err
+	}
+	for _, p := range people {
+		v.People = append(v.People, seatedLine{p, p.ID == who.person.ID()})
 	}
 	v.Roles = []policy.Role{policy.Editor, policy.Auditor, policy.Operator, policy.Owner}
 	f, err := s.framed(r, who, "people", "People", v)

@@ -292,6 +292,7 @@ var doors = map[string]string{
 	agent.Create.Name:    "POST /api/v1/agents",
 	agent.Mint.Name:      "POST /api/v1/agents/{id}/keys",
 	workspace.Found.Name: "POST /api/v1/setup",
+	person.Erase.Name:    "POST /api/v1/people/{id}/erase",
 }
 
 var ownSeat = domain.Refuse("permission", "Nobody ends or changes their own seat, so that no workspace loses its last owner by mistake. Ask another owner to do it.")

@@ -43,13 +43,18 @@ func (s *Server) proves(r *http.Request, who caller, id, password string) error 
 	if password == "" {
 		return unproven
 	}
+	return s.showPassword(r, who, password)
+}
+
+// showPassword has somebody who is signed in show that it is they.
+func (s *Server) showPassword(r *http.Request, who caller, password string) error {
 	if len(password) > maxPassword {
 		return unknownPassword
 	}
 	if err := s.door.knock(r, "proof "+who.person.ID(), s.now()); err != nil {
 		return err
 	}
-	err = s.accounts.Prove(r.Context(), s.cookie(r), password)
+	err := s.accounts.Prove(r.Context(), s.cookie(r), password)
 	if isRefusal(err) {
 		return unknownPassword
 	}

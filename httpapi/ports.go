@@ -64,6 +64,12 @@ type Accounts interface {
 	NewSession(ctx context.Context, seat Seat) (Session, error)
 	Session(ctx context.Context, token string) (Session, error)
 	EndSession(ctx context.Context, token string) error
+	// Sessions are a seat's living sessions, newest first, without their tokens.
+	Sessions(ctx context.Context, seat Seat) ([]Session, error)
+	// EndSessionOf ends one of a seat's sessions; ending what is over is fine.
+	EndSessionOf(ctx context.Context, seat Seat, id string) error
+	// Erase forgets a person for ever. Doing it again finishes what was begun.
+	Erase(ctx context.Context, seat Seat) error
 	// Prove notes that whoever is signed in showed their password once more; a
 	// wrong one is refused as unauthorised.
 	Prove(ctx context.Context, token, password string) error
@@ -104,6 +110,8 @@ type Session struct {
 	Seat
 	Expires time.Time
 	Proved  time.Time // when they last showed that it is they
+	Begun   time.Time
+	Seen    time.Time // last, to the minute
 }
 
 // Keyed is the agent a key belongs to and the person behind it. Whether the

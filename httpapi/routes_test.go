@@ -47,7 +47,9 @@ var accepted = map[string]string{
 	"GET /webhooks": "s", "POST /webhooks": "s", "POST /webhooks/{webhook}": "s", "POST /deliveries/{delivery}/retry": "s",
 	"GET /skills": "s", "POST /skills/{skill}/accept": "s", "GET /rules": "s", "POST /rules": "s", "GET /rules/{site}": "s", "POST /rules/{site}": "s", "GET /lent": "s", "GET /changes/{site}/rollback": "s", "POST /changes/{site}/rollback": "s", "POST /lent": "s",
 	"GET /api/v1/sites/{site}/rules": "s",
-	"GET /people":                    "s", "POST /people": "s",
+	"DELETE /api/v1/people/{person}": "s", "POST /api/v1/people/{person}/erase": "s", "GET /api/v1/sessions": "s", "DELETE /api/v1/sessions/{session}": "s",
+	"POST /people/{person}": "s", "GET /you": "s", "POST /you": "s",
+	"GET /people": "s", "POST /people": "s",
 }
 
 // eachRoute calls f with every address chi knows, filled in with things of

@@ -193,5 +193,5 @@ func (s *Server) routes() []route {
 		{method: "GET", path: "/preview/{token}", accepts: open, do: s.toRoot, public: true},
 		{method: "GET", path: "/preview/{token}/*", accepts: open, do: s.getPreview, public: true},
 		{method: "GET", path: "/assets/{name}", accepts: open, do: s.getAsset, public: true},
-	}, slices.Concat(s.console(), s.takings(), s.webhookRoutes(v1), s.webhookPages())...)
+	}, slices.Concat(s.console(), s.peopleRoutes(v1), s.takings(), s.webhookRoutes(v1), s.webhookPages())...)
 }

@@ -76,7 +76,28 @@ func (a accounts) NewSession(ctx context.Context, seat httpapi.Seat) (httpapi.Se
 
 func (a accounts) Session(ctx context.Context, token string) (httpapi.Session, error) {
 	s, err := a.vault.Session(ctx, token, a.clock())
-	return httpapi.Session{ID: s.ID, Token: token, Seat: httpapi.Seat{Workspace: s.Workspace, Person: s.Person}, Expires: s.Expires, Proved: s.Proved}, err
+	return sessionOf(s, token), err
+}
+
+func sessionOf(s vault.Session, token string) httpapi.Session {
+	return httpapi.Session{ID: s.ID, Token: token, Seat: httpapi.Seat{Workspace: s.Workspace, Person: s.Person}, Expires: s.Expires, Proved: s.Proved, Begun: s.Created, Seen: s.LastSeen}
+}
+
+func (a accounts) Sessions(ctx context.Context, seat httpapi.Seat) ([]httpapi.Session, error) {
+	kept, err := a.vault.SessionsOf(ctx, seat.Workspace, seat.Person, a.clock())
+	list := make([]httpapi.Session, len(kept))
+	for i, s := range kept {
+		list[i] = sessionOf(s, "")
+	}
+	return list, err
+}
+
+func (a accounts) EndSessionOf(ctx context.Context, seat httpapi.Seat, id string) error {
+	return a.vault.EndSessionOf(ctx, seat.Workspace, seat.Person, id)
+}
+
+func (a accounts) Erase(ctx context.Context, seat httpapi.Seat) error {
+	return a.vault.Erase(ctx, seat.Workspace, seat.Person)
 }
 
 func (a accounts) Prove(ctx context.Context, token, password string) error {

@@ -96,6 +96,7 @@ func TestEverythingAskedIsInTheAudit(t *testing.T) {
 		"rules.update":      {"ana", map[string]any{"site": "main", "pace": 50}},
 		"person.seat":       {"ana", map[string]any{"role": "auditor"}},
 		"person.unseat":     {"ana", map[string]any{"person": newcomer}},
+		"person.erase":      {"ana", map[string]any{"person": newcomer}},
 		"webhook.list":      {"bot", nil},
 		"webhook.create":    {"ana", map[string]any{"url": "https://localhost/third"}},
 		"webhook.update":    {"ana", map[string]any{"webhook": hook, "paused": true}},

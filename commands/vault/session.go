@@ -127,3 +127,35 @@ func (v *Vault) EndSessionsOf(ctx context.Context, workspace, person string) err
 		return err
 	})
 }
+
+// SessionsOf are a person's living sessions, newest first.
+func (v *Vault) SessionsOf(ctx context.Context, workspace, person string, now time.Time) (list []Session, err error) {
+	ctx, cancel := within(ctx)
+	defer cancel()
+	rows, err := v.read.QueryContext(ctx, `
+		SELECT id, workspace, person, created, seen, expires, proved FROM session
+		WHERE workspace = $1 AND person = $2 AND expires > $3 ORDER BY created DESC, id DESC`, workspace, person, millis(now))
+	if err != nil {
+		return nil, fault("list sessions", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var s Session
+		var created, seen, expires, proved int64
+		if err := rows.Scan(&s.ID, &s.Workspace, &s.Person, &created, &seen, &expires, &proved); err != nil {
+			return nil, fault("list sessions", err)
+		}
+		s.Created, s.LastSeen, s.Expires, s.Proved = at(created), at(seen), at(expires), at(proved)
+		list = append(list, s)
+	}
+	return list, fault("list sessions", rows.Err())
+}
+
+// EndSessionOf ends one of a person's sessions; ending what is over is fine.
+func (v *Vault) EndSessionOf(ctx context.Context, workspace, person, id string) error {
+	return v.change(ctx, "end a session", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `
+			DELETE FROM session WHERE workspace = $1 AND person = $2 AND id = $3`, workspace, person, id)
+		return err
+	})
+}

@@ -55,6 +55,47 @@ func TestWhoIsSignedInShowsThatItIsThey(t *testing.T) {
 	})
 }
 
+func TestAPersonSeesAndEndsTheirOwnSessionsOnly(t *testing.T) {
+	each(t, func(t *testing.T, b backend) {
+		v := b.withPeople(t)
+		begin := func(p vault.Person, after time.Duration) (string, string) {
+			token, err := v.NewSession(t.Context(), p.Workspace, p.ID, noon.Add(after), time.Hour)
+			must(t, err)
+			s, err := v.Session(t.Context(), token, noon.Add(after))
+			must(t, err)
+			return token, s.ID
+		}
+		ids := func(p vault.Person, after time.Duration) (ids []string) {
+			list, err := v.SessionsOf(t.Context(), p.Workspace, p.ID, noon.Add(after))
+			must(t, err)
+			for _, s := range list {
+				ids = append(ids, s.ID)
+			}
+			return ids
+		}
+		old, first := begin(ada, 0)
+		_, second := begin(ada, time.Minute)
+		_, bobs := begin(bob, 0)
+		if diff := cmp.Diff([]string{second, first}, ids(ada, time.Minute)); diff != "" {
+			t.Error(diff)
+		}
+		must(t, v.EndSessionOf(t.Context(), "home", ada.ID, bobs)) // not hers
+		must(t, v.EndSessionOf(t.Context(), "home", ada.ID, first))
+		must(t, v.EndSessionOf(t.Context(), "home", ada.ID, first))
+		_, err := v.Session(t.Context(), old, noon)
+		refused(t, err, "unauthorised")
+		if diff := cmp.Diff([]string{second}, ids(ada, time.Minute)); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff([]string{bobs}, ids(bob, 0)); diff != "" {
+			t.Error(diff)
+		}
+		if left := ids(ada, 2*time.Hour); left != nil {
+			t.Errorf("after their time there are %v", left)
+		}
+	})
+}
+
 func TestLastSeenIsKeptToTheMinute(t *testing.T) {
 	each(t, func(t *testing.T, b backend) {
 		v := b.withPeople(t)

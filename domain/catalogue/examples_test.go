@@ -89,6 +89,7 @@ var histories = map[string][]any{
 	"person": {
 		person.Seated{Role: policy.Editor},
 		person.Unseated{},
+		person.Erased{},
 	},
 	"agent": {
 		agent.Created{Person: "person_1", Mode: policy.Edits, Scopes: []string{"content:read", "content:write"}, Site: "main", Confirm: true},

@@ -11,11 +11,15 @@ import (
 
 // Person is one seat.
 type Person struct {
-	Role policy.Role // empty: no seat (any more)
+	Role   policy.Role // empty: no seat (any more)
+	Erased bool        // nobody knows any more who it was
 }
 
 // Fields show the role.
 func (p Person) Fields() []domain.Field {
+	if p.Erased {
+		return []domain.Field{{Name: "erased", Value: true}}
+	}
 	if p.Role == "" {
 		return nil
 	}
@@ -32,6 +36,7 @@ type Event interface{ domain.Event[Person, Event] }
 var Words = []vocab.Word{
 	vocab.Say[Seated]("person.seated"),
 	vocab.Say[Unseated]("person.unseated"),
+	vocab.Say[Erased]("person.erased"),
 }
 
 // Seated gives a person a role.
@@ -40,7 +45,10 @@ type Seated struct {
 }
 
 // Evolve sets the role.
-func (e Seated) Evolve(Person) Person { return Person(e) }
+func (e Seated) Evolve(p Person) Person {
+	p.Role = e.Role
+	return p
+}
 
 // Reverse is nil: undoing a seat by the way would be a second road to people's
 // rights. Ask for the other role instead.
@@ -50,13 +58,26 @@ func (Seated) Reverse(Person) Event { return nil }
 type Unseated struct{}
 
 // Evolve takes the role away.
-func (Unseated) Evolve(Person) Person { return Person{} }
+func (Unseated) Evolve(p Person) Person {
+	p.Role = ""
+	return p
+}
 
 // Reverse is nil: a person is seated again by asking for it.
 func (Unseated) Reverse(Person) Event { return nil }
 
+// Erased says that a person's name, email and words are forgotten: what the log
+// holds of them is an id.
+type Erased struct{}
+
+// Evolve takes the seat away, for ever.
+func (Erased) Evolve(Person) Person { return Person{Erased: true} }
+
+// Reverse is nil: nobody can give back what nobody knows.
+func (Erased) Reverse(Person) Event { return nil }
+
 // Actions are everything that can be asked about people's seats.
-var Actions = []*action.Action{Seat, Unseat}
+var Actions = []*action.Action{Seat, Unseat, Erase}
 
 // SeatArgs asks for a person to have a role.
 type SeatArgs struct {
@@ -79,7 +100,10 @@ var Seat = action.Of(Kind, seat, SeatArgs{Role: "editor"}, action.Facts{
 })
 
 func seat(p Person, s SeatArgs) ([]Event, error) {
-	if p.Role == policy.Role(s.Role) {
+	switch {
+	case p.Erased:
+		return nil, domain.Refuse("final", "Who was erased does not come back. Invite them as somebody new.")
+	case p.Role == policy.Role(s.Role):
 		return nil, nil // already so
 	}
 	return []Event{Seated{policy.Role(s.Role)}}, nil
@@ -109,4 +133,31 @@ func unseat(p Person, _ UnseatArgs) ([]Event, error) {
 		return nil, nil // already so
 	}
 	return []Event{Unseated{}}, nil
+}
+
+// EraseArgs asks for a person to be forgotten.
+type EraseArgs struct {
+	Person string `json:"person" jsonschema:"the person's id"`
+}
+
+// Target is the person's id.
+func (e EraseArgs) Target() string { return e.Person }
+
+// Erase forgets a person. The record goes first: who asked must be known, and
+// what is kept beside the log is forgotten by the door that took the asking.
+var Erase = action.Of(Kind, erase, EraseArgs{Person: "person_06g0example000000000000000"}, action.Facts{
+	Name:       "person.erase",
+	Title:      "Forget a person",
+	About:      "Ends a person's seat and forgets their name, email and words for ever. What they did stays, under an id.",
+	Class:      action.People,
+	Scope:      "people:manage",
+	Permission: "people.manage",
+	Final:      true,
+})
+
+func erase(p Person, _ EraseArgs) ([]Event, error) {
+	if p.Erased {
+		return nil, nil // already so
+	}
+	return []Event{Erased{}}, nil
 }

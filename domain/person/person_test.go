@@ -26,6 +26,18 @@ func TestUnseat(t *testing.T) {
 	})
 }
 
+func TestErase(t *testing.T) {
+	domaintest.Run(t, person.Erase, map[string]domaintest.Case[person.EraseArgs]{
+		"forgets somebody with a seat":    {Given: []any{editor}, When: person.EraseArgs{Person: "x"}, Then: []any{person.Erased{}}},
+		"forgets somebody without":        {Given: []any{editor, person.Unseated{}}, When: person.EraseArgs{Person: "x"}, Then: []any{person.Erased{}}},
+		"already so":                      {Given: []any{editor, person.Erased{}}, When: person.EraseArgs{Person: "x"}},
+		"nobody of whom nothing is known": {When: person.EraseArgs{Person: "x"}, Then: []any{person.Erased{}}},
+	})
+	domaintest.Run(t, person.Seat, map[string]domaintest.Case[person.SeatArgs]{
+		"nobody is seated again who was erased": {Given: []any{editor, person.Erased{}}, When: person.SeatArgs{Person: "x", Role: "editor"}, Refused: "final"},
+	})
+}
+
 func TestThereAreThreeRoles(t *testing.T) {
 	for role, ok := range map[string]bool{"owner": true, "editor": true, "auditor": true, "admin": false, "": false} {
 		_, err := person.Seat.Parse([]byte(`{"role":"` + role + `"}`))

@@ -8,7 +8,7 @@ import (
 
 // pagesOf are the console's pages that a person walks through.
 func pagesOf(proposal string) []string {
-	list := []string{"/", "/?show=decided", "/changes", "/changes/main", "/audit", "/usage", "/agents", "/lent", "/rules", "/rules/main", "/skills", "/webhooks", "/system", "/people"}
+	list := []string{"/", "/?show=decided", "/changes", "/changes/main", "/audit", "/usage", "/agents", "/lent", "/rules", "/rules/main", "/skills", "/webhooks", "/system", "/people", "/you"}
 	if proposal != "" {
 		list = append(list, "/proposals/"+proposal, "/proposals/"+proposal+"/approve")
 	}
