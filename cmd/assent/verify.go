@@ -131,16 +131,29 @@ func (c *verifyCmd) verify(e *env, found *verified) (err error) {
 	if err != nil && e.ctx.Err() != nil {
 		return ended{exitUnknown, c.goOn(e, reached, total)}
 	}
+	if broken, ok := chain.IsBroken(err); ok {
+		broken = c.explained(e, l, broken)
+		if broken.Position > 0 {
+			return broken
+		}
+		return firstOf(c.unseen(e, reached.Position), broken) // which may know where
+	}
 	if err != nil {
 		return err
 	}
 	if err := c.checkHeads(e, l, found); err != nil {
 		return err
 	}
+	return c.unseen(e, reached.Position)
+}
+
+// unseen sees that the folder's own read models have seen nothing behind the
+// log's end.
+func (c *verifyCmd) unseen(e *env, end domain.Position) error {
 	if kind, _, _ := splitLog(c.Log, e.Data); !c.own || kind == inEventStoreDB { // whose positions are others than those that verify counts
 		return nil
 	}
-	return unseen(e.ctx, e.Data, reached.Position)
+	return unseen(e.ctx, e.Data, end)
 }
 
 // from is what is relied upon.
@@ -189,18 +202,47 @@ func (c *verifyCmd) goOn(e *env, reached chain.Mark, total domain.Position) stri
 	return fmt.Sprintf("stopped: everything up to position %d of %d is right. To go on from there:\n  assent verify%s --from %s", reached.Position, total, where, reached)
 }
 
-// checkHeads looks for every signed head in the log: of the data folder's own
-// list, if there is one, and of those that were named.
-func (c *verifyCmd) checkHeads(e *env, l chain.Reader, found *verified) error {
-	var lists []string
-	if _, err := os.Stat(headsOf(e.Data)); err == nil && c.own {
-		lists = append(lists, headsOf(e.Data))
+// lists are the files of signed heads that the log is compared with: the data
+// folder's own, if there is one, and those that were named.
+func (c *verifyCmd) lists(dir string) (lists []string) {
+	if _, err := os.Stat(headsOf(dir)); err == nil && c.own {
+		lists = append(lists, headsOf(dir))
 	}
 	for _, at := range c.Heads {
 		if !strings.HasPrefix(at, "http://") && !strings.HasPrefix(at, "https://") {
 			lists = append(lists, at)
 		}
 	}
+	return lists
+}
+
+// explained asks the signed heads, where there are any that can be believed,
+// what happened to a log that is broken.
+func (c *verifyCmd) explained(e *env, l chain.Reader, broken *chain.Broken) *chain.Broken {
+	lists := c.lists(e.Data)
+	if len(lists) == 0 {
+		return broken
+	}
+	keys, err := trustedKeys(e.Data, c.Key)
+	if err != nil {
+		return broken // without them it is as broken
+	}
+	trusted, err := checkpoint.Trust(keys...)
+	if err != nil {
+		return broken
+	}
+	for _, list := range lists {
+		told := checkpoint.Explain(e.ctx, l, broken, checkpoint.ListFile(list), trusted)
+		if told.Kind != broken.Kind || told.Position != broken.Position {
+			return told
+		}
+	}
+	return broken
+}
+
+// checkHeads looks for every signed head in the log.
+func (c *verifyCmd) checkHeads(e *env, l chain.Reader, found *verified) error {
+	lists := c.lists(e.Data)
 	if len(lists) == 0 {
 		found.notes = append(found.notes, "no signed heads to compare with: a cut end, an older copy and another log cannot be told from this one")
 		return nil

@@ -44,6 +44,17 @@ func (b *Broken) Error() string {
 	return text + ": " + b.What
 }
 
+// NoHead is that a log's head is gone, or cannot be read: then nothing says where
+// the log ends.
+func NoHead(why string) *Broken {
+	return &Broken{Kind: Edited, What: why + ": it says where the log ends, and the log only ever moves it on"}
+}
+
+// Emptied is that a stream has a name and no events.
+func Emptied(stream string) *Broken {
+	return &Broken{Kind: Deleted, What: fmt.Sprintf("the stream %q has a name and no events: they were removed, and what came behind them may have been given other positions", stream)}
+}
+
 // explain says what happened where a walk stopped: it reads on to the end and
 // weighs what is still there.
 func explain(ctx context.Context, r Reader, w *Walk, head commands.Head) (*Broken, error) {
@@ -55,7 +66,32 @@ func explain(ctx context.Context, r Reader, w *Walk, head commands.Head) (*Broke
 		e.see(row)
 	}
 	kind, more := e.verdict()
+	if kind == Edited && !e.sure {
+		if below, ok := IsBroken(r.Intact(ctx)); ok && below.Kind == Deleted {
+			kind, more = Deleted, "; "+below.What
+		}
+	}
 	return &Broken{w.broken.Position, kind, w.broken.What + more}, nil
+}
+
+// hashed is about how many bytes are hashed to find a version, in well under a
+// second: some ten thousand are tried of a usual event.
+const hashed = 32 << 20
+
+// renumbered finds the version under which an event has its hash; 0 if there is
+// none. Then nothing but its version was changed.
+func renumbered(prev [32]byte, r Kept) domain.Version {
+	likely, tries := r.Before+1, domain.Version(hashed/(512+len(r.Text)+len(r.Data)))
+	for v := range tries + 1 {
+		if v == 0 {
+			v = likely
+		}
+		r.Record.Version = v
+		if Link(prev, r.Record, r.Text) == r.Link {
+			return v
+		}
+	}
+	return 0
 }
 
 // evidence is what the rest of a broken log shows.
@@ -68,11 +104,15 @@ type evidence struct {
 	gaps  int             // events whose stream misses one before them, behind the first
 	late  bool            // an event stands behind a later one of its stream
 	moved bool            // an event that the first one should be behind comes later
+
+	was  domain.Version // of the first, by its hash, where only that was changed
+	sure bool           // the hashes leave no other kind
 }
 
 func (e *evidence) see(r Kept) {
 	if e.last == 0 {
 		e.first = r
+		e.was = renumbered(e.walk.head.Chain, r)
 	} else if r.Version > r.Before+1 {
 		e.gaps++
 	}
@@ -89,6 +129,9 @@ func (e *evidence) verdict() (Kind, string) {
 	at := e.walk.broken.Position
 	missing := e.first.Version > e.first.Before+1
 	switch {
+	case e.first.Position == at && e.was > 0 && e.was != e.first.Version:
+		e.sure = true
+		return Edited, fmt.Sprintf("; they do with version %d: its version was edited, and nothing else of it", e.was)
 	case e.heir > at:
 		return Reordered, fmt.Sprintf("; the event that was written here is at position %d now", e.heir)
 	case e.first.Position > at:
@@ -104,5 +147,5 @@ func (e *evidence) verdict() (Kind, string) {
 	case missing && e.gaps != 1, !missing && e.gaps > 0: // an event given another stream or version leaves one gap where it was
 		return Deleted, "; what follows was given other positions"
 	}
-	return Edited, ": it was edited, or the hash in front of it was"
+	return Edited, ": it was edited, or the hash in front of it was, or one in front of it was deleted and all that follows given other positions"
 }

@@ -25,13 +25,15 @@ type Kept struct {
 // should be (a stream's name, the size of a hash) is left empty: then the hash
 // does not fit.
 type Reader interface {
-	// Head is what the log itself says of its end.
+	// Head is what the log itself says of its end. The error is NoHead, or of a
+	// head that is none, where it says nothing that can be read.
 	Head(ctx context.Context) (commands.Head, error)
 	// Rows are at most limit rows after a position, in order; fewer where they
 	// are large, and none only at the end.
 	Rows(ctx context.Context, after domain.Position, limit int) ([]Kept, error)
 	// Intact says whether the database's own structures agree, as far as it can
-	// tell: what the chain does not cover. The error is a *Broken if not.
+	// tell: what the chain does not cover. The error is a *Broken if not: Deleted
+	// for a stream that has a name and no events, since both are written at once.
 	Intact(ctx context.Context) error
 }
 
@@ -93,14 +95,20 @@ func ParseMark(text string) (Mark, error) {
 // reads one row and takes the log's word for the rest; after Verify that is
 // proof.
 func (m Mark) In(ctx context.Context, r Reader) (bool, error) {
+	_, in, err := m.find(ctx, r)
+	return in, err
+}
+
+// find is the event at a mark, if the log holds it. None is at the beginning.
+func (m Mark) find(ctx context.Context, r Reader) (Kept, bool, error) {
 	if m.Position == 0 {
-		return m == Mark{}, nil
+		return Kept{}, m == Mark{}, nil
 	}
 	rows, err := r.Rows(ctx, m.Position-1, 1)
 	if err != nil || len(rows) == 0 {
-		return false, err
+		return Kept{}, false, err
 	}
-	return rows[0].Position == m.Position && rows[0].Link == m.Chain, nil
+	return rows[0], rows[0].Position == m.Position && rows[0].Link == m.Chain, nil
 }
 
 // Walk checks the rows of a log one after another. It keeps no more than the
@@ -164,12 +172,14 @@ func Verify(ctx context.Context, r Reader, from Mark, progress func(done, total 
 	if err != nil {
 		return from, err
 	}
-	if held, err := from.In(ctx, r); err != nil {
+	start, held, err := from.find(ctx, r)
+	if err != nil {
 		return from, err
 	} else if !held {
 		return Mark{}, astray(from, head)
 	}
 	w := WalkFrom(from)
+	w.head.At = start.At
 	for row, err := range All(ctx, r, from.Position) {
 		if err != nil {
 			return MarkOf(w.Head()), err
@@ -210,16 +220,23 @@ func (w *Walk) end(ctx context.Context, r Reader, head commands.Head) error {
 	case last.Position < head.Position:
 		return &Broken{last.Position + 1, Cut, fmt.Sprintf("its end is missing: the log's head is at %d, its last event at %d", head.Position, last.Position)}
 	case last.Chain != head.Chain:
-		return &Broken{head.Position, Edited, "the log's head holds another hash than its last event"}
+		return &Broken{max(head.Position, 1), Edited, "the log's head holds another hash than its last event"}
 	case !last.At.Equal(head.At) && !last.At.IsZero(): // a walk of no rows knows no time
-		return &Broken{head.Position, Edited, "the log's head holds another time than its last event"}
+		return &Broken{max(head.Position, 1), Edited, "the log's head holds another time than its last event"}
 	}
 	beyond, err := r.Rows(ctx, head.Position, 1)
 	if err != nil || len(beyond) == 0 {
 		return err
 	}
-	if now, err := r.Head(ctx); err != nil || now.Position > head.Position {
+	now, err := r.Head(ctx)
+	on := *w // how far the log is right stays where its head says
+	switch {
+	case err != nil:
 		return err
+	case now.Position > head.Position: // that is where the log goes on; what is behind it now is another walk's
+		return nil
+	case on.Next(beyond[0]) == nil:
+		return &Broken{head.Position + 1, Edited, fmt.Sprintf("the log's head says that it ends at %d, and its events go on under right hashes: the head was set back, or edited", head.Position)}
 	}
 	return &Broken{head.Position + 1, Reordered, fmt.Sprintf("events were put behind the log's end, which its head says is at %d", head.Position)}
 }

@@ -101,6 +101,16 @@ func (d database) head(h commands.Head) {
 	d.exec("UPDATE head SET position = ?, recorded_at = ?, chain = ?", int64(h.Position), h.At.UnixNano(), h.Chain[:])
 }
 
+// setBack makes the head row what it was at an earlier position.
+func (d database) setBack(stored chain.Reader, to domain.Position) {
+	d.t.Helper()
+	rows, err := stored.Rows(d.t.Context(), to-1, 1)
+	if err != nil || len(rows) == 0 {
+		d.t.Fatal(len(rows), err)
+	}
+	d.head(commands.Head{Position: to, At: rows[0].At, Chain: rows[0].Link})
+}
+
 // refit makes the head row fit the last event.
 func (d database) refit(stored chain.Reader) {
 	d.t.Helper()

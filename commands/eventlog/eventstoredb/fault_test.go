@@ -248,6 +248,20 @@ func TestAURLThatCannotBeReadIsToldWithoutItsPassword(t *testing.T) {
 	}
 }
 
+// A port of more than 16 bits would lead to another one.
+func TestAPortThatIsNoneIsNotWrappedAround(t *testing.T) {
+	for url, ok := range map[string]bool{
+		"esdb://host:65536": false, "esdb://host:67649": false, "esdb://admin:s3cret@host:4294969409?tls=false": false, "esdb+discover://a:2113,b:67649": false,
+		"esdb://host:0": false, "esdb://admin:s3cret@host:67649/?tls=false": false, "esdb://host:-1": false,
+		"esdb://host:65535": true, "esdb://host": true, "esdb://admin:99999@host:2113": true, "esdb://a:1,b:2,c:65535?tls=false": true,
+	} {
+		_, err := configure(url, time.Second)
+		if told := err != nil && strings.Contains(err.Error(), "65535"); (err == nil) != ok || told == ok || err != nil && strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
 func TestWhoMayNotReadTheWholeLogIsToldSo(t *testing.T) {
 	s := serve(t)
 	s.Fail(fake.Reads, 1000, fake.Denied)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,6 +24,9 @@ func configure(text string, answer time.Duration) (conf *esdb.Configuration, err
 	said, err := settingsIn(text)
 	if err != nil {
 		return nil, err
+	}
+	if !ports(text) {
+		return nil, errors.New("the URL names a port that there is not: a port is a number from 1 to 65535")
 	}
 	conf, err = esdb.ParseConnectionString(text)
 	if err != nil {
@@ -44,6 +48,25 @@ func configure(text string, answer time.Duration) (conf *esdb.Configuration, err
 		conf.DefaultDeadline = &answer
 	}
 	return conf, nil
+}
+
+// ports says whether the ports in a URL can be ones. The client takes the last
+// 16 bits of a number, which would lead to another server.
+func ports(text string) bool {
+	_, rest, _ := strings.Cut(text, "://")
+	rest, _, _ = strings.Cut(rest, "?")
+	rest, _, _ = strings.Cut(rest[strings.LastIndex(rest, "@")+1:], "/")
+	for _, host := range strings.Split(rest, ",") {
+		i := strings.LastIndex(host, ":")
+		if i < 0 || strings.HasSuffix(host, "]") {
+			continue
+		}
+		n, err := strconv.Atoi(host[i+1:])
+		if err == nil && (n < 1 || n > 65535) || errors.Is(err, strconv.ErrRange) { // what is no number the client refuses itself
+			return false
+		}
+	}
+	return true
 }
 
 // settingsIn is which settings a URL has, and the error of one that is none.

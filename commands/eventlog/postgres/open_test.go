@@ -2,11 +2,21 @@ package postgres
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"net/url"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"assent/commands/eventlog/postgres/pgtest"
 )
@@ -79,12 +89,64 @@ func TestALoginThatOwnsTheTablesIsWarnedAbout(t *testing.T) {
 		}
 		return told.String()
 	}
-	if text := openedBy("plain"); !strings.Contains(text, "owns the log's tables") {
+	// It cannot make roles, so there is none that could be granted.
+	if text := openedBy("plain"); !strings.Contains(text, "owns the log's tables") || !strings.Contains(text, "README") || strings.Contains(text, "assent_log_writer") {
 		t.Errorf("told: %s", text)
 	}
-	c.Exec(t, "CREATE ROLE assent_log_writer NOLOGIN; CREATE ROLE narrow LOGIN; GRANT assent_log_writer TO narrow")
-	pgtest.Exec(t, where, "GRANT USAGE ON SCHEMA public TO assent_log_writer; GRANT SELECT, INSERT ON streams, events TO assent_log_writer; GRANT SELECT, UPDATE ON head TO assent_log_writer; GRANT SELECT ON history, log_versions TO assent_log_writer")
-	if text := openedBy("narrow"); text != "" {
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, recipe, _ := strings.Cut(string(readme), "```sql\n")
+	recipe, _, found := strings.Cut(recipe, "```")
+	u, err := url.Parse(where)
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	pgtest.Exec(t, where, strings.ReplaceAll(recipe, "ON DATABASE assent", "ON DATABASE "+strings.Trim(u.Path, "/")))
+	if text := openedBy("plain"); !strings.Contains(text, "owns the log's tables") || !strings.Contains(text, "assent_log_writer") {
+		t.Errorf("told once there is the role: %s", text)
+	}
+	if text := openedBy("assent"); text != "" {
 		t.Errorf("told of one that can only append: %s", text)
+	}
+	if _, err := sqlAs(t, where, "assent", "DELETE FROM events"); err == nil {
+		t.Error("what can only append removes")
+	}
+	if _, err := sqlAs(t, where, "assent", "CREATE SCHEMA IF NOT EXISTS assent_people"); err != nil {
+		t.Errorf("it cannot keep people: %v", err)
+	}
+}
+
+// sqlAs runs SQL as somebody else.
+func sqlAs(t *testing.T, where, login, query string) (pgconn.CommandTag, error) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), strings.Replace(where, "postgres://postgres@", "postgres://"+login+"@", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(t.Context()) }()
+	return c.Exec(t.Context(), query)
+}
+
+// What the server says is never all that a person is told.
+func TestWhatPostgreSQLSaysComesWithASentence(t *testing.T) {
+	for code, want := range map[string]error{
+		"57P01": ErrUnreachable, "57P02": ErrUnreachable, "57P03": ErrUnreachable, "53300": ErrCrowded, "53100": ErrRoom, "53200": ErrRoom,
+		"42P01": ErrTables, "42703": ErrTables, "3F000": ErrNoSchema, "55P03": ErrHeld, "40P01": ErrHeld, "XX001": ErrAnswered, "22001": ErrAnswered,
+	} {
+		err := &pgconn.PgError{Severity: "ERROR", Code: code, Message: "what it says"}
+		if got := sentence(sentence(fmt.Errorf("reading: %w", err))); !errors.Is(got, want) || !errors.Is(got, err) || strings.Count(got.Error(), want.Error()) != 1 {
+			t.Errorf("%s: %v", code, got)
+		}
+	}
+	for _, err := range []error{io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE, context.DeadlineExceeded} {
+		if got := sentence(fmt.Errorf("reading: %w", err)); !errors.Is(got, ErrUnreachable) || !errors.Is(got, err) {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+	ours := fmt.Errorf("%w: so it is", ErrForeign)
+	if got := sentence(ours); got != ours {
+		t.Errorf("what is said already is said again: %v", got)
 	}
 }

@@ -8,12 +8,8 @@
 //
 // The URL's search_path names the schema; the log makes its tables there the
 // first time. Connections take the role assent_log_writer where they may, which
-// can append and read and nothing else. To keep the server's login from owning
-// the tables, run it once as an administrator, then
-//
-//	GRANT assent_log_writer TO login
-//
-// and name that login in the URL. Connect to PostgreSQL itself or to a pooler
+// can append and read and nothing else. The README says how to give the server a
+// login that owns nothing and may take that role. Connect to PostgreSQL itself or to a pooler
 // in session mode: followers LISTEN.
 package postgres
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"assent/commands"
 	"assent/commands/eventlog/chain"
 	"assent/domain"
@@ -85,7 +87,7 @@ func (l *Log) read(ctx context.Context, do func(context.Context) error) error {
 	if broken, ok := errors.AsType[*chain.Broken](err); ok {
 		return broken
 	}
-	return fmt.Errorf("reading the log: %w", err)
+	return fmt.Errorf("reading the log: %w", sentence(err))
 }
 
 // Verify reads the whole log as it is now, in the bytes stored, and checks it
@@ -101,19 +103,22 @@ func (l *Log) Verify(ctx context.Context, progress func(done, total domain.Posit
 func (l *Log) checkedHead(ctx context.Context) (head commands.Head, err error) {
 	err = l.read(ctx, func(ctx context.Context) error {
 		var last domain.Position
-		var at int64
+		var at, lastAt int64
 		var link, stored []byte
-		err := l.reads.QueryRow(ctx, `SELECT h.position, h.recorded_at, h.chain, coalesce(e.position, 0), coalesce(e.link, decode(repeat('00', 32), 'hex'))
-			FROM head h LEFT JOIN (SELECT position, link FROM events ORDER BY position DESC LIMIT 1) e ON true`).
-			Scan(&head.Position, &at, &link, &last, &stored)
-		if err != nil {
+		err := l.reads.QueryRow(ctx, `SELECT h.position, h.recorded_at, h.chain, coalesce(e.position, 0), coalesce(e.link, decode(repeat('00', 32), 'hex')), coalesce(e.recorded_at, 0)
+			FROM head h LEFT JOIN (SELECT position, link, recorded_at FROM events ORDER BY position DESC LIMIT 1) e ON true`).
+			Scan(&head.Position, &at, &link, &last, &stored, &lastAt)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return chain.NoHead("the head row is missing")
+		case err != nil:
 			return fmt.Errorf("the head row: %w", err)
 		}
 		if head.Position > 0 {
 			head.At = chain.Time(at)
 		}
 		if head.Chain, err = hash(link); err != nil {
-			return err
+			return chain.NoHead("the head row holds " + err.Error())
 		}
 		if last != head.Position {
 			return &chain.Broken{
@@ -123,6 +128,11 @@ func (l *Log) checkedHead(ctx context.Context) (head commands.Head, err error) {
 		}
 		if kept, err := hash(stored); err != nil || kept != head.Chain {
 			return errors.Join(err, &chain.Broken{Position: last, What: "the log's head holds another hash than its last event"})
+		}
+		// Log time never runs backwards, so a head of next year would be the time
+		// of everything until then.
+		if last > 0 && at != lastAt {
+			return &chain.Broken{Position: last, What: "the log's head holds another time than its last event"}
 		}
 		return nil
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -27,14 +28,18 @@ const selectHead = "SELECT position, recorded_at, chain FROM head"
 func headOf(row pgx.Row) (head commands.Head, err error) {
 	var at int64
 	var link []byte
-	if err := row.Scan(&head.Position, &at, &link); err != nil {
+	if err := row.Scan(&head.Position, &at, &link); errors.Is(err, pgx.ErrNoRows) {
+		return commands.Head{}, chain.NoHead("the head row is missing")
+	} else if err != nil {
 		return commands.Head{}, fmt.Errorf("the head row: %w", err)
 	}
 	if head.Position > 0 {
 		head.At = chain.Time(at)
 	}
-	head.Chain, err = hash(link)
-	return head, err
+	if head.Chain, err = hash(link); err != nil {
+		return commands.Head{}, chain.NoHead("the head row holds " + err.Error())
+	}
+	return head, nil
 }
 
 const selectLink = "SELECT link FROM events WHERE position = $1"

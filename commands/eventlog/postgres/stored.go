@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -137,6 +138,44 @@ func kept(row pgx.Rows) (r chain.Kept, err error) {
 	return r, nil
 }
 
-// Intact takes PostgreSQL's word for its tables: it checks them as it reads,
-// where its checksums are on.
-func (s *Stored) Intact(context.Context) error { return nil }
+const (
+	// selectApart says whether the database itself still keeps streams' names, and
+	// versions of a stream, from being there twice. An index that was taken away
+	// cannot be made again over what is.
+	selectApart = `SELECT coalesce(bool_or(indrelid = to_regclass('streams') AND pg_get_indexdef(indexrelid) LIKE '% (sha256(name))'), false),
+		coalesce(bool_or(indrelid = to_regclass('events') AND pg_get_indexdef(indexrelid) LIKE '% (stream, version)'), false)
+		FROM pg_index WHERE indrelid IN (to_regclass('streams'), to_regclass('events')) AND indisunique AND indisvalid AND indpred IS NULL`
+	// selectEmptied is how far some streams go, and the first of them without
+	// events, by two indexes.
+	selectEmptied = `WITH slice AS (SELECT id, name FROM streams WHERE id > $1 ORDER BY id LIMIT 10000)
+		SELECT (SELECT max(id) FROM slice), (SELECT name FROM slice WHERE NOT EXISTS (SELECT FROM events e WHERE e.stream = slice.id) ORDER BY id LIMIT 1)`
+)
+
+// Intact sees that no stream's name and no version of a stream can be there
+// twice, and that every stream that has a name has events; memory does not grow
+// with the log. For the rest it takes PostgreSQL's word: it checks its tables as
+// it reads them, where its checksums are on.
+func (s *Stored) Intact(ctx context.Context) error {
+	apart, once := true, true // where there are no tables, too
+	err := s.read(ctx, func(ctx context.Context) error { return s.db.QueryRow(ctx, selectApart).Scan(&apart, &once) })
+	switch {
+	case err != nil:
+		return err
+	case !apart:
+		return &chain.Broken{Kind: chain.Damaged, What: "the index that keeps two streams from having one name was taken away"}
+	case !once:
+		return &chain.Broken{Kind: chain.Damaged, What: "the index that keeps a stream from having a version twice was taken away"}
+	}
+	for last := new(int64(math.MinInt64)); last != nil; {
+		from, emptied := *last, []byte(nil)
+		last = nil
+		err := s.read(ctx, func(ctx context.Context) error { return s.db.QueryRow(ctx, selectEmptied, from).Scan(&last, &emptied) })
+		if err != nil {
+			return err
+		}
+		if emptied != nil {
+			return chain.Emptied(string(emptied))
+		}
+	}
+	return nil
+}

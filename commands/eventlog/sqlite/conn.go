@@ -77,11 +77,13 @@ func (c conn) ends() (head commands.Head, last domain.Position, err error) {
 		if head.Position > 0 {
 			head.At = chain.Time(s.ColumnInt64(1))
 		}
-		head.Chain, err = hash(s, 2)
-		return err
+		if head.Chain, err = hash(s, 2); err != nil {
+			return chain.NoHead("the head row holds " + err.Error())
+		}
+		return nil
 	})
 	if err == nil && !found {
-		err = errors.New("the head row is missing")
+		err = chain.NoHead("the head row is missing")
 	}
 	return head, last, err
 }

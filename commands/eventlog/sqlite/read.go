@@ -70,7 +70,7 @@ func (l *Log) read(ctx context.Context, do func(*conn) error) error {
 	if gone := l.alive(ctx); gone != nil {
 		return gone
 	}
-	return fmt.Errorf("reading the log: %w", err)
+	return fmt.Errorf("reading the log: %w", explained(err))
 }
 
 // Verify reads the whole log as it is now, in the bytes stored, and checks it
@@ -81,15 +81,24 @@ func (l *Log) Verify(ctx context.Context, progress func(done, total domain.Posit
 	return err
 }
 
+// selectEmptied finds one stream without events by walking two indexes.
+const selectEmptied = "SELECT name FROM streams s WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.stream = s.id) ORDER BY id LIMIT 1"
+
 // intact asks SQLite whether the file's own structures agree: decisions find
-// streams by an index that the chain does not cover.
+// streams by an index that the chain does not cover. That no two streams have
+// one name, and no stream a version twice, is part of that. Then it sees that
+// every stream that has a name has events.
 func (c *conn) intact() error {
-	return c.query("PRAGMA integrity_check(1)", func(s *sqlite.Stmt) error {
+	err := c.query("PRAGMA integrity_check(1)", func(s *sqlite.Stmt) error {
 		if says := s.ColumnText(0); says != "ok" {
 			return &chain.Broken{Kind: chain.Damaged, What: "the file itself is damaged: " + says}
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return c.query(selectEmptied, func(s *sqlite.Stmt) error { return chain.Emptied(s.ColumnText(0)) })
 }
 
 // checkedHead reads the head row and sees that the last event agrees with it.
@@ -105,7 +114,14 @@ func (l *Log) checkedHead(ctx context.Context) (head commands.Head, err error) {
 		if link, err := c.link(last); err != nil || link != head.Chain {
 			return first(err, &chain.Broken{Position: last, What: "the log's head holds another hash than its last event"})
 		}
-		return nil
+		// Log time never runs backwards, so a head of next year would be the time
+		// of everything until then.
+		return c.query("SELECT recorded_at FROM events WHERE position = ?", func(s *sqlite.Stmt) error {
+			if !chain.Time(s.ColumnInt64(0)).Equal(head.At) {
+				return &chain.Broken{Position: last, What: "the log's head holds another time than its last event"}
+			}
+			return nil
+		}, ints(int64(last)))
 	})
 	return head, err
 }

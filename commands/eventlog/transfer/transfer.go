@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"assent/commands/eventlog/chain"
+	"assent/commands/eventlog/committer"
 	"assent/domain"
 )
 
@@ -33,7 +34,7 @@ func (d *Differs) Error() string {
 }
 
 // ErrMoved is that somebody else wrote to the target while it was loaded.
-var ErrMoved = errors.New("the target does not end where it was copied to: somebody else writes to it")
+var ErrMoved = errors.New("somebody else writes to the target: another copy, or a server")
 
 // Progress hears from time to time how many events of how many are done. Both
 // may be nil.
@@ -151,6 +152,9 @@ func stream(ctx context.Context, from chain.Reader, to Target, at, end chain.Mar
 			load[i] = r.Row
 		}
 		if err := to.Load(ctx, load); err != nil {
+			if now, asked := to.Head(ctx); asked == nil && now.Position > last && errors.Is(err, committer.ErrApart) {
+				return fmt.Errorf("%w (it ends at position %d already, and this copy is at %d)", ErrMoved, now.Position, last)
+			}
 			return fmt.Errorf("writing to the target behind position %d: %w", last, err)
 		}
 		last = load[len(load)-1].Position

@@ -205,6 +205,36 @@ func TestACopyGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
+// TestTwoCopiesIntoOneTargetAreTold: one is finished, and the other says that
+// somebody else wrote there.
+func TestTwoCopiesIntoOneTargetAreTold(t *testing.T) {
+	from := stored(t, long(t, 2200))
+	path, url := file(t), pgtest.Database(t)
+	for name, open := range map[string]func() target{
+		"SQLite":     func() target { return inFile(t, path) },
+		"PostgreSQL": func() target { return inPostgres(t, url) },
+	} {
+		one, other := open(), open()
+		done := false
+		_, err := transfer.Copy(t.Context(), from, one, transfer.Progress{Copied: func(domain.Position, domain.Position) {
+			if done {
+				return
+			}
+			done = true
+			if _, err := transfer.Copy(t.Context(), from, other, transfer.Progress{}); err != nil {
+				t.Fatalf("%s: the other one: %v", name, err)
+			}
+		}})
+		if !errors.Is(err, transfer.ErrMoved) {
+			t.Errorf("%s: %v", name, err)
+		}
+		same(t, from, one)
+		if r, err := transfer.Copy(t.Context(), from, one, transfer.Progress{}); err != nil || r.Before != r.Position {
+			t.Errorf("%s, again: %+v, %v", name, r, err)
+		}
+	}
+}
+
 // TestACopyFollowsWhatCameSince: the log that is copied may be written to.
 func TestACopyFollowsWhatCameSince(t *testing.T) {
 	path := written(t, 30)
