@@ -35,6 +35,7 @@ type Facts struct {
 	Final      bool   // nothing takes it back
 	Gate       string // why an agent may only ever ask for it, in a sentence; empty: it may do it
 	DecidedBy  string // the permission it takes to say yes, where Permission is not it
+	Tightens   bool   // only ever takes something away from programs: a local person may, without signing in
 }
 
 // Deciding is the permission it takes to say yes to the action.

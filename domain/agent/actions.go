@@ -1,10 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"assent/domain"
 	"assent/domain/action"
@@ -31,11 +31,12 @@ func (w Which) Target() string { return w.Agent }
 
 // CreateArgs asks for an agent.
 type CreateArgs struct {
-	Person  string   `json:"person" jsonschema:"the id of the person it acts for"`
-	Mode    string   `json:"mode,omitempty" jsonschema:"how freely it works; edits when left out" enum:"plan,manual,edits,auto,bypass"`
-	Scopes  []string `json:"scopes,omitzero" jsonschema:"what it may reach"`
-	Site    string   `json:"site,omitempty" jsonschema:"the one site it works on"`
-	Confirm bool     `json:"confirm,omitempty" jsonschema:"its client may confirm what only needs confirming"`
+	Person     string   `json:"person" jsonschema:"the id of the person it acts for"`
+	Mode       string   `json:"mode,omitempty" jsonschema:"how freely it works; edits when left out" enum:"plan,manual,edits,auto,bypass"`
+	Scopes     []string `json:"scopes,omitzero" jsonschema:"what it may reach"`
+	Site       string   `json:"site,omitempty" jsonschema:"the one site it works on"`
+	Collection string   `json:"collection,omitempty" jsonschema:"the one collection of articles it works on"`
+	Confirm    bool     `json:"confirm,omitempty" jsonschema:"its client may confirm what only needs confirming"`
 }
 
 // Target is empty: the agent is new.
@@ -60,17 +61,26 @@ func create(_ Agent, c CreateArgs) ([]Event, error) {
 	if e.Scopes == nil {
 		e.Scopes = policy.DefaultScopes
 	}
-	return []Event{e}, fits(e.Mode, e.Scopes)
+	return append([]Event{e}, confine(Agent{}, &c.Collection)...), cmp.Or(fits(e.Mode, e.Scopes), Bounds{Collection: c.Collection}.fits())
+}
+
+// confine is what leads to a collection, where that is another.
+func confine(a Agent, to *string) []Event {
+	if domain.Changed(a.Collection, to) == nil {
+		return nil
+	}
+	return []Event{Confined{*to}}
 }
 
 // UpdateArgs asks for an agent to be changed.
 type UpdateArgs struct {
 	Which
-	Mode    *string   `json:"mode,omitempty" jsonschema:"how freely it works" enum:"plan,manual,edits,auto,bypass"`
-	Scopes  *[]string `json:"scopes,omitempty" jsonschema:"what it may reach; replaces the list"`
-	Site    *string   `json:"site,omitempty" jsonschema:"the one site it works on; empty for all"`
-	Confirm *bool     `json:"confirm,omitempty" jsonschema:"its client may confirm what only needs confirming"`
-	Paused  *bool     `json:"paused,omitempty" jsonschema:"it does nothing while this is so"`
+	Mode       *string   `json:"mode,omitempty" jsonschema:"how freely it works" enum:"plan,manual,edits,auto,bypass"`
+	Scopes     *[]string `json:"scopes,omitempty" jsonschema:"what it may reach; replaces the list"`
+	Site       *string   `json:"site,omitempty" jsonschema:"the one site it works on; empty for all"`
+	Collection *string   `json:"collection,omitempty" jsonschema:"the one collection of articles it works on; empty for all there is"`
+	Confirm    *bool     `json:"confirm,omitempty" jsonschema:"its client may confirm what only needs confirming"`
+	Paused     *bool     `json:"paused,omitempty" jsonschema:"it does nothing while this is so"`
 }
 
 // Update changes how freely an agent works. It bites on the next call.
@@ -97,54 +107,12 @@ func update(a Agent, u UpdateArgs) ([]Event, error) {
 	if u.Mode != nil {
 		e.Mode = domain.Changed(a.Mode, new(policy.Mode(*u.Mode)))
 	}
-	if reflect.ValueOf(e).IsZero() {
-		return nil, nil // already so
+	events := confine(a, u.Collection)
+	if !reflect.ValueOf(e).IsZero() {
+		events = append([]Event{e}, events...)
 	}
-	after := e.Evolve(a)
-	return []Event{e}, fits(after.Mode, after.Scopes)
-}
-
-// MintArgs asks for a key. Its id is made by whoever keeps the key's hash.
-type MintArgs struct {
-	Which
-	Key     string   `json:"key" jsonschema:"the key's id (key_…)"`
-	Expires string   `json:"expires,omitempty" jsonschema:"when it ends, as in 2026-12-31T00:00:00Z; never when left out"`
-	Mode    string   `json:"mode,omitempty" jsonschema:"narrower than the agent's" enum:"plan,manual,edits,auto,bypass"`
-	Scopes  []string `json:"scopes,omitzero" jsonschema:"narrower than the agent's"`
-}
-
-// Mint gives an agent a key.
-var Mint = action.Of(Kind, mint, MintArgs{Which: Which{"agent_06g0example000000000000000"}, Key: "key_06g0example00000000000000000"}, action.Facts{
-	Name:       "key.mint",
-	Title:      "Make a key",
-	About:      "Gives an agent a key of its own. It may narrow the agent and never widens it.",
-	Class:      action.People,
-	Scope:      "agents:manage",
-	Permission: "agents.manage",
-	Final:      true,
-})
-
-func mint(a Agent, m MintArgs) ([]Event, error) {
-	if a.Person == "" {
-		return nil, missing
-	}
-	if _, twice := a.Keys[m.Key]; twice {
-		return nil, nil // already so
-	}
-	e := Minted{Key: m.Key, Mode: policy.Mode(m.Mode), Scopes: m.Scopes}
-	if m.Expires != "" {
-		t, err := time.Parse(time.RFC3339, m.Expires)
-		if err != nil || t.UTC().Year() < 2000 || t.UTC().Year() > 9999 { // the zero time would be never
-			return nil, domain.Refuse("invalid", "The end %q cannot be read: write it as in 2026-12-31T00:00:00Z.", place.Clip(m.Expires))
-		}
-		e.Expires = t.UTC()
-	}
-	for _, s := range m.Scopes {
-		if !slices.Contains(a.Scopes, s) {
-			return nil, domain.Refuse("scope", "The agent itself does not have `%s`: a key narrows and never widens.", place.Clip(s))
-		}
-	}
-	return []Event{e}, fits(e.Mode, m.Scopes)
+	after := domain.Fold(a, events...)
+	return events, cmp.Or(fits(after.Mode, after.Scopes), Bounds{Collection: after.Collection}.fits())
 }
 
 // RevokeArgs asks for a key to end.
@@ -162,6 +130,7 @@ var Revoke = action.Of(Kind, revoke, RevokeArgs{Which: Which{"agent_06g0example0
 	Scope:      "agents:manage",
 	Permission: "agents.manage",
 	Final:      true,
+	Tightens:   true,
 })
 
 func revoke(a Agent, r RevokeArgs) ([]Event, error) {

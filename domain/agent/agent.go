@@ -24,6 +24,8 @@ type Agent struct {
 	Paused  bool
 	Keys    map[string]Key
 	Lent    Lent
+
+	Collection string // the one collection of articles it works on; empty for all there is
 }
 
 // Key is one way in. It may narrow the agent and never widens it.
@@ -32,26 +34,28 @@ type Key struct {
 	Mode    policy.Mode
 	Scopes  []string // nil: all of the agent's
 	Revoked bool
+
+	Bounds
+	Next     string // the key that took its place
+	Reminded bool   // of its end
 }
 
 // Allows says what a key may do at a time: the stricter mode, the scopes that
 // both have. It is false for a key that does not exist, is revoked or is over.
 func (a Agent) Allows(key string, now time.Time) (mode policy.Mode, scopes []string, ok bool) {
 	k, known := a.Keys[key]
-	if !known || k.Revoked || !k.Expires.IsZero() && !now.Before(k.Expires) {
+	if !known || !k.works(now) {
 		return "", nil, false
 	}
-	return policy.Stricter(a.ModeAt(now), k.Mode), Narrowed(a.Scopes, k.Scopes), true
+	scopes = policy.Narrowed(a.Scopes, k.Scopes)
+	if _, somewhere := a.Bounds(key); !somewhere {
+		scopes = []string{}
+	}
+	return policy.Stricter(a.ModeAt(now), k.Mode), scopes, true
 }
 
-// Narrowed is what of some scopes is left when only these may be used: all of
-// them for nil, none for an empty list.
-func Narrowed(scopes, only []string) []string {
-	if only == nil {
-		return scopes
-	}
-	return slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return !slices.Contains(only, s) })
-}
+// KeyIDs are its keys, in order.
+func (a Agent) KeyIDs() []string { return slices.Sorted(maps.Keys(a.Keys)) }
 
 // Fields are what a person would recognise it by.
 func (a Agent) Fields() []domain.Field {
@@ -63,12 +67,13 @@ func (a Agent) Fields() []domain.Field {
 		{Name: "mode", Value: string(a.Mode)},
 		{Name: "scopes", Value: a.Scopes},
 		{Name: "site", Value: a.Site},
+		{Name: "collection", Value: a.Collection},
 		{Name: "confirm", Value: a.Confirm},
 		{Name: "paused", Value: a.Paused},
 	}
-	for _, id := range slices.Sorted(maps.Keys(a.Keys)) {
+	for _, id := range a.KeyIDs() {
 		if k := a.Keys[id]; !k.Revoked {
-			fields = append(fields, domain.Field{Name: id, Value: "works" + until(k.Expires)})
+			fields = append(fields, domain.Field{Name: id, Value: "works" + k.on() + until(k.Expires)})
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.Lent.Elevations)) {
@@ -107,6 +112,10 @@ var Words = []vocab.Word{
 	vocab.Say[ElevationEnded]("agent.elevation-ended"),
 	vocab.Say[StandingMade]("agent.standing-made"),
 	vocab.Say[StandingEnded]("agent.standing-ended"),
+	vocab.Say[Confined]("agent.confined"),
+	vocab.Say[KeyConfined]("agent.key-confined"),
+	vocab.Say[Ending]("agent.key-ending"),
+	vocab.Say[Reminded]("agent.key-reminded"),
 }
 
 // Created is an agent's first fact.
@@ -158,7 +167,12 @@ type Minted struct {
 
 // Evolve adds the key, unless it was revoked: revoked is for ever.
 func (e Minted) Evolve(a Agent) Agent {
-	a.Keys = with(a.Keys, e.Key, Key{Expires: e.Expires, Mode: e.Mode, Scopes: e.Scopes, Revoked: a.Keys[e.Key].Revoked})
+	k := a.Keys[e.Key]
+	k.Mode, k.Scopes = e.Mode, e.Scopes
+	if k.Next == "" { // a rotated one ends as it was told
+		k.Expires = e.Expires
+	}
+	a.Keys = with(a.Keys, e.Key, k)
 	return a
 }
 

@@ -1,7 +1,7 @@
 package agent_test
 
 import (
-	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,6 +137,7 @@ func TestAllows(t *testing.T) {
 // agent does not, works in no freer mode, and never bypasses.
 func TestAKeyIsNeverWiderThanItsAgent(t *testing.T) {
 	some := rapid.SliceOfN(rapid.SampledFrom(policy.Scopes), 0, 5)
+	keys, places := rapid.SampledFrom([]string{"k", "l", ""}), rapid.SampledFrom([]string{"", "", "one", "two"})
 	modes := rapid.SampledFrom([]string{"", "plan", "manual", "edits", "auto", "bypass"})
 	rapid.Check(t, func(t *rapid.T) {
 		var history []any
@@ -155,9 +156,12 @@ func TestAKeyIsNeverWiderThanItsAgent(t *testing.T) {
 		say(agent.Create.Decide(state(), agent.CreateArgs{Person: "p", Mode: modes.Draw(t, "mode"), Scopes: some.Draw(t, "scopes")}, nil))
 		for range rapid.IntRange(0, 6).Draw(t, "steps") {
 			if rapid.Bool().Draw(t, "mints") {
-				say(agent.Mint.Decide(state(), agent.MintArgs{Key: "k", Mode: modes.Draw(t, "key mode"), Scopes: some.Draw(t, "key scopes")}, nil))
+				say(agent.Mint.Decide(state(), agent.MintArgs{
+					Key: keys.Draw(t, "key"), Mode: modes.Draw(t, "key mode"), Scopes: some.Draw(t, "key scopes"), Site: places.Draw(t, "key site"), Collection: places.Draw(t, "key collection"),
+					Rotates: keys.Draw(t, "in the place of"), Signature: agent.Signature{Now: noon},
+				}, nil))
 			} else {
-				say(agent.Update.Decide(state(), agent.UpdateArgs{Mode: new(modes.Draw(t, "new mode")), Scopes: new(some.Draw(t, "new scopes"))}, nil))
+				say(agent.Update.Decide(state(), agent.UpdateArgs{Mode: new(modes.Draw(t, "new mode")), Scopes: new(some.Draw(t, "new scopes")), Site: new(places.Draw(t, "site")), Collection: new(places.Draw(t, "collection"))}, nil))
 			}
 		}
 		a := state().(agent.Agent)
@@ -166,9 +170,12 @@ func TestAKeyIsNeverWiderThanItsAgent(t *testing.T) {
 			return
 		}
 		for _, s := range scopes {
-			if !slices.Contains(a.Scopes, s) {
+			if need, own := strings.CutSuffix(s, policy.Own); !policy.Reaches(a.Scopes, need, own) {
 				t.Fatalf("the key reaches %s, the agent does not", s)
 			}
+		}
+		if at, somewhere := a.Bounds("k"); len(scopes) > 0 && (!somewhere || a.Site != "" && at.Site != a.Site || a.Collection != "" && at.Collection != a.Collection) {
+			t.Fatalf("the key works at %+v (%v), the agent on %q in %q", at, somewhere, a.Site, a.Collection)
 		}
 		if policy.Stricter(mode, a.Mode) != mode || mode == policy.Bypass {
 			t.Fatalf("the key works in mode %s, the agent in %s", mode, a.Mode)

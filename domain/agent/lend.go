@@ -229,4 +229,4 @@ func endStanding(a Agent, e EndArgs) ([]Event, error) {
 var lending = []*action.Action{Ask, Elevate, EndElevation, Stand, EndStanding}
 
 // Actions are everything that can be asked of agents and their keys.
-var Actions = slices.Concat([]*action.Action{Whoami.Action, Create, Update, Mint, Revoke}, lending)
+var Actions = slices.Concat([]*action.Action{Whoami.Action, Create, Update, Pause, Narrow, Mint, Revoke}, lending)

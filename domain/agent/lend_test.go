@@ -54,6 +54,8 @@ func TestAFreerModeLastsAsLongAsItWasLent(t *testing.T) {
 		"not though lent again":         {[]any{careful, lent, agent.ElevationEnded{ID: "act_1"}, lent}, noon, policy.Manual},
 		"the freest of two":             {[]any{careful, lent, agent.Elevated{ID: "act_2", Mode: policy.Edits, Until: noon.Add(time.Hour)}}, noon, policy.Auto},
 		"never stricter than it is":     {[]any{agent.Created{Person: "p", Mode: policy.Auto}, agent.Elevated{ID: "a", Mode: policy.Edits, Until: noon.Add(1)}}, noon, policy.Auto},
+		"not over one nobody knows":     {[]any{careful, agent.Updated{Mode: new(policy.Mode("turbo"))}, lent}, noon, "turbo"},
+		"to one nobody knows":           {[]any{careful, agent.Elevated{ID: "act_1", Mode: "turbo", Until: noon.Add(time.Hour)}}, noon, policy.Manual},
 		"a key that is narrower is not": {[]any{careful, agent.Minted{Key: "k", Mode: policy.Plan}, lent}, noon, policy.Auto},
 	} {
 		domaintest.Laws(t, agent.Kind, c.given)

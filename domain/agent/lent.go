@@ -38,6 +38,9 @@ type Lent struct {
 // one it was lent.
 func (a Agent) ModeAt(now time.Time) policy.Mode {
 	mode := a.Mode
+	if mode != "" && !mode.Known() {
+		return mode // what is not known is not lifted
+	}
 	for _, e := range a.Lent.Elevations {
 		if !e.Ended && now.Before(e.Until) && policy.Stricter(mode, e.Mode) == mode {
 			mode = e.Mode

@@ -1,6 +1,7 @@
 package article
 
 import (
+	"cmp"
 	"reflect"
 
 	"assent/domain"
@@ -10,6 +11,9 @@ import (
 
 // Actions are everything that can be asked of articles.
 var Actions = []*action.Action{List.Action, Get.Action, Create, Update, Remove}
+
+// usual is the collection when none is named.
+const usual = "posts"
 
 // Which names an article in arguments.
 type Which struct {
@@ -32,6 +36,15 @@ type ListArgs struct {
 // OnSite is the site's handle: an agent may be for one site only.
 func (l ListArgs) OnSite() string { return l.Site }
 
+// InCollection is the collection it asks for; an agent may be for one only.
+func (l ListArgs) InCollection() string { return l.Collection }
+
+// Within is the same list of one collection.
+func (l ListArgs) Within(collection string) any {
+	l.Collection = collection
+	return l
+}
+
 // List answers ListArgs.
 var List = action.Look(ListArgs{Site: "main", Tag: "events"}, action.Facts{
 	Name:       "article.list",
@@ -51,6 +64,14 @@ type GetArgs struct {
 
 // OnSite is the site's handle: an agent may be for one site only.
 func (g GetArgs) OnSite() string { return g.Site }
+
+// InCollection is the collection it asks for, where it asks by slug.
+func (g GetArgs) InCollection() string {
+	if g.Slug == "" {
+		return ""
+	}
+	return cmp.Or(g.Collection, usual)
+}
 
 // Target is the article's id, empty when it is asked for by slug.
 func (g GetArgs) Target() string { return g.Article }
@@ -82,6 +103,9 @@ type CreateArgs struct {
 // OnSite is the site's handle: an agent may be for one site only.
 func (c CreateArgs) OnSite() string { return c.Site }
 
+// InCollection is where the article goes.
+func (c CreateArgs) InCollection() string { return cmp.Or(c.Collection, usual) }
+
 // Target is empty: the article is new.
 func (CreateArgs) Target() string { return "" }
 
@@ -105,11 +129,8 @@ func create(a Article, c CreateArgs, known action.Known) ([]Event, error) {
 		return nil, err
 	}
 	e := Created{
-		Site: c.Site, Collection: c.Collection, Locale: site.Foreign(c.Locale), Slug: c.Slug, Title: c.Title,
+		Site: c.Site, Collection: c.InCollection(), Locale: site.Foreign(c.Locale), Slug: c.Slug, Title: c.Title,
 		Summary: c.Summary, Body: c.Body, Tags: c.Tags, Authors: c.Authors, Date: c.Date, Meta: c.Meta,
-	}
-	if e.Collection == "" {
-		e.Collection = "posts"
 	}
 	return []Event{e}, fits(e.Evolve(a))
 }

@@ -47,6 +47,9 @@ func (a Article) Fields() []domain.Field {
 // Called is the name people call it by.
 func (a Article) Called() string { return a.Title }
 
+// InCollection is the collection it is in, or was before it was removed.
+func (a Article) InCollection() string { return a.Collection }
+
 // Place is where it is served: /{collection}/{slug}, under /{locale} when that
 // is not the site's own.
 func (a Article) Place() (site, path string) {

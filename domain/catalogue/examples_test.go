@@ -100,6 +100,10 @@ var histories = map[string][]any{
 		agent.ElevationEnded{ID: "act_1"},
 		agent.StandingMade{ID: "act_2", Action: "article.update", Key: "key_1", Site: "main", By: "person_1", Until: noon, Rules: policy.Rules{Pace: 5}},
 		agent.StandingEnded{ID: "act_2"},
+		agent.Confined{Collection: "news"},
+		agent.KeyConfined{Key: "key_1", Bounds: agent.Bounds{Site: "main", Collection: "news"}},
+		agent.Ending{Key: "key_1", At: noon, For: "key_2"},
+		agent.Reminded{Key: "key_1", Ends: noon},
 	},
 	"proposal": {
 		proposal.Filed{

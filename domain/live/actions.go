@@ -59,6 +59,14 @@ func (p PublishArgs) Wordless() any {
 // list that names nothing means nothing.
 func (p PublishArgs) Missing() (site string, missing bool) { return p.Site, p.Items == nil }
 
+// Naming is the items it names.
+func (p PublishArgs) Naming() (ids []string, more bool) {
+	for _, w := range p.Items {
+		ids = append(ids, w.ID)
+	}
+	return ids, false
+}
+
 // Filled names what is pending.
 func (p PublishArgs) Filled(pending []action.Named) any {
 	for _, n := range pending {

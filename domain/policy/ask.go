@@ -10,7 +10,7 @@ import (
 
 // Revision names the present rules. A verdict carries it, so that "the rules
 // that said act" can be read as a set.
-const Revision = "rules-3"
+const Revision = "rules-4"
 
 // Question is everything the rules may look at: values, nothing fetched. It is
 // recorded with the verdict, so that the answer can be asked for again.
@@ -31,6 +31,11 @@ type Question struct {
 	Role         Role     `json:"role,omitempty"`     // of the person behind; empty without a seat
 	PausedAgents bool     `json:"pausedAgents,omitempty"`
 	PausedAgent  bool     `json:"pausedAgent,omitempty"`
+
+	OnlyCollection string `json:"onlyCollection,omitempty"` // the one collection of articles the agent is for
+	Stray          bool   `json:"stray,omitempty"`          // it is about something outside that collection
+	Own            bool   `json:"own,omitempty"`            // everything it is about was made by the agent or its person, as far as that counts
+	Tightens       bool   `json:"tightens,omitempty"`       // it only takes something away from programs
 
 	Rules   Rules  `json:"rules,omitzero"`    // of the workspace and the site, where they say something
 	Paced   int    `json:"paced,omitempty"`   // different things the agent has changed in PaceWindow, with this one
@@ -64,13 +69,21 @@ type Yes struct {
 
 // lifts says that a yes is enough for every hold among some findings. What it
 // does not name, it does not lift.
-func (y Yes) lifts(findings []domain.Finding) bool {
-	if y.Kind == Approval {
+func (y Yes) lifts(q Question, findings []domain.Finding) bool {
+	switch {
+	case y.Kind == Approval:
 		return true
+	case y.Kind == Confirmation && !confirmable(q):
+		return false
 	}
 	return !slices.ContainsFunc(findings, func(f domain.Finding) bool {
-		return f.Answer == domain.Propose && !slices.Contains(y.Causes, f.Code)
+		return f.Answer == domain.Propose && !y.names(f.Code)
 	})
+}
+
+// names says that a yes is about holds with this cause.
+func (y Yes) names(cause string) bool {
+	return slices.Contains(y.Causes, cause) && (y.Kind != Confirmation || slices.Contains(Confirmable, cause))
 }
 
 // The kinds of yes.
@@ -125,7 +138,7 @@ func ask(revision string, rules []rule, q Question) domain.Verdict {
 			}
 		}
 	}
-	if q.Yes != nil && v.Answer == domain.Propose && q.Yes.lifts(v.Findings) {
+	if q.Yes != nil && v.Answer == domain.Propose && q.Yes.lifts(q, v.Findings) {
 		v.Answer, v.Lifted = domain.Act, q.Yes.Kind
 	}
 	return v

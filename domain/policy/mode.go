@@ -24,7 +24,8 @@ var Modes = []Mode{Plan, Manual, Edits, Auto, Bypass}
 func (m Mode) Known() bool { return slices.Contains(Modes, m) }
 
 // Stricter is the more careful of two modes. An empty mode is no limit; one
-// that is not known counts as what it works as.
+// that is not known, which a newer program wrote, may be meant more carefully
+// than any, and is kept.
 func Stricter(a, b Mode) Mode {
 	switch {
 	case a == "":
@@ -37,13 +38,17 @@ func Stricter(a, b Mode) Mode {
 	return b
 }
 
-func independence(m Mode) int { return slices.Index(Modes, Effective(m, true)) }
+func independence(m Mode) int { return slices.Index(Modes, m) }
 
-// Effective is the mode that counts: what is not stored or not known is edits,
-// and bypass anywhere but at a local caller is edits too.
+// Effective is the mode that counts: what is not stored is edits, and bypass
+// anywhere but at a local caller is edits too. What is not known is plan:
+// nothing is changed on a guess.
 func Effective(m Mode, local bool) Mode {
-	if !m.Known() || m == Bypass && !local {
+	switch {
+	case m == "", m == Bypass && !local:
 		return Edits
+	case !m.Known():
+		return Plan
 	}
 	return m
 }

@@ -57,6 +57,8 @@ func anyQuestion(t *rapid.T) policy.Question {
 		q.Rules = anyRules(t)
 		q.Paced = rapid.IntRange(0, 4).Draw(t, "paced")
 	}
+	q.OnlyCollection = rapid.SampledFrom([]string{"", "", "news"}).Draw(t, "only collection")
+	q.Stray, q.Own, q.Tightens = rapid.Bool().Draw(t, "stray"), rapid.Bool().Draw(t, "own"), rapid.Bool().Draw(t, "tightens")
 	q.Outside = rapid.IntRange(0, 3).Draw(t, "outside") == 0
 	if rapid.IntRange(0, 3).Draw(t, "gate") == 0 {
 		q.Gate = "Somebody must say so."
@@ -101,7 +103,7 @@ func anySkill(t *rapid.T, q policy.Question) *policy.Skill {
 
 // tighter draws one way to narrow a call.
 func tighter(t *rapid.T, q policy.Question) (string, policy.Question) {
-	switch way := rapid.SampledFrom([]string{"pause all", "pause one", "fewer scopes", "stricter mode", "one site", "a skill", "a narrower skill", "no yes", "no check", "more rules", "outside", "gate", "faster"}).Draw(t, "way"); way {
+	switch way := rapid.SampledFrom([]string{"pause all", "pause one", "fewer scopes", "stricter mode", "one site", "a skill", "a narrower skill", "no yes", "no check", "more rules", "outside", "gate", "faster", "one collection", "astray", "not its own", "own scopes only"}).Draw(t, "way"); way {
 	case "pause all":
 		q.PausedAgents = true
 		return way, q
@@ -144,6 +146,20 @@ func tighter(t *rapid.T, q policy.Question) (string, policy.Question) {
 		return way, q
 	case "gate":
 		q.Gate = "Somebody must say so."
+		return way, q
+	case "one collection":
+		if q.OnlyCollection == "" {
+			q.OnlyCollection = "news"
+		}
+		return way, q
+	case "astray":
+		q.Stray = true
+		return way, q
+	case "not its own":
+		q.Own = false
+		return way, q
+	case "own scopes only":
+		q.Scopes = policy.Narrowed(q.Scopes, []string{"content:read", "content:write:own", "publish:own"})
 		return way, q
 	case "faster":
 		q.Paced += rapid.IntRange(0, 3).Draw(t, "more")
@@ -197,6 +213,12 @@ func TestAYesLiftsHoldsAndNothingElse(t *testing.T) {
 		left := slices.ContainsFunc(without.Findings, func(f domain.Finding) bool {
 			return f.Answer == domain.Propose && q.Yes.Kind != policy.Approval && !slices.Contains(q.Yes.Causes, f.Code)
 		})
+		if q.Yes.Kind == policy.Confirmation {
+			left = left || q.Rules.Separation == policy.SeparateOn || len(q.Rules.Deciders(string(q.Class))) > 0 ||
+				slices.ContainsFunc(without.Findings, func(f domain.Finding) bool {
+					return f.Answer == domain.Propose && f.Code != "tool" && f.Code != "manual-mode"
+				})
+		}
 		switch {
 		case without.Answer == domain.Propose && left && cmp.Diff(without, with) != "":
 			t.Fatalf("a yes to something else turned %+v into %+v", without, with)
@@ -204,6 +226,29 @@ func TestAYesLiftsHoldsAndNothingElse(t *testing.T) {
 			t.Fatalf("a hold became %+v", with)
 		case without.Answer != domain.Propose && cmp.Diff(without, with) != "":
 			t.Fatalf("%+v became %+v", without, with)
+		}
+	})
+}
+
+// A client that answers for its person, with every cause there is named, lifts
+// what an owner may name and nothing else.
+func TestAConfirmationLiftsNoMoreThanMayBeNamed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := anyQuestion(t)
+		q.Yes = nil
+		without := policy.Ask(q)
+		q.Yes = &policy.Yes{Kind: policy.Confirmation, By: "person_1", Causes: append([]string{"plan"}, causes...)}
+		with := policy.Ask(q)
+		somebody := q.Rules.Separation == policy.SeparateOn || len(q.Rules.Deciders(string(q.Class))) > 0
+		beyond := slices.ContainsFunc(without.Findings, func(f domain.Finding) bool {
+			return f.Answer == domain.Propose && f.Code != "tool" && f.Code != "manual-mode"
+		})
+		want := without
+		if without.Answer == domain.Propose && !somebody && !beyond {
+			want.Answer, want.Lifted = domain.Act, policy.Confirmation
+		}
+		if diff := cmp.Diff(want, with); diff != "" {
+			t.Fatalf("a confirmation of everything (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -225,7 +270,7 @@ func TestEveryRuleIsHeard(t *testing.T) {
 				t.Fatalf("%s found something and says nothing", f.Rule)
 			}
 		}
-		if n := len(policy.Passed(v)) + len(v.Findings); n != 20 || len(heard) != n {
+		if n := len(policy.Passed(v)) + len(v.Findings); n != 21 || len(heard) != n {
 			t.Fatalf("heard %d rules, %d of them different", n, len(heard))
 		}
 		if want := strictest; v.Lifted == "" && v.Answer != want || v.Rules != policy.Revision {
@@ -246,6 +291,7 @@ func TestAnEarlierRevisionStillAnswers(t *testing.T) {
 			t.Fatalf("the present rules answer differently when asked again:\n%s", diff)
 		}
 		q.Rules, q.Outside, q.Gate, q.Planned = policy.Rules{}, false, "", false // what there was at the time
+		q.OnlyCollection, q.Own, q.Tightens = "", false, false
 		if q.Skill != nil {
 			q.Skill.Changed = false
 		}

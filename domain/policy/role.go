@@ -30,8 +30,9 @@ var permissions = map[Role][]string{
 	Operator: {"content.read", "audit.read", "system.operate"}, // keeps the server going and changes nothing
 }
 
-// Scopes are what an agent or a key can be given.
-var Scopes = []string{"site:read", "site:write", "content:read", "content:write", "preview:create", "publish", "rollback"}
+// Scopes are what an agent or a key can be given. Those that end in Own reach
+// only what the agent, or the person behind it, made.
+var Scopes = []string{"site:read", "site:write", "content:read", "content:write", "content:write:own", "preview:create", "publish", "publish:own", "rollback"}
 
 // DefaultScopes are given to an agent when nobody says otherwise: enough to
 // work and to ask for a publish, which then waits for a person.

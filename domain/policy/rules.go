@@ -54,15 +54,38 @@ var revisions = map[string][]rule{
 		{"hold-outside", holdOutside},
 		{"hold-gate", holdGate},
 	},
+	"rules-3": {
+		{"paused", paused},
+		{"person-only", personOnly},
+		{"scope", scope},
+		{"site", site},
+		{"skill", skill},
+		{"permission", permission},
+		{"mode", mode},
+		{"frozen", frozen},
+		{"bypass", bypass},
+		{"hold-destructive", holdDestructive},
+		{"hold-skill", holdSkill},
+		{"hold-changed-skill", holdChangedSkill},
+		{LowRiskRule, holdPublish},
+		{"hold-manual", holdManual},
+		{"hold-rule", holdRule},
+		{"hold-deciders", holdDeciders},
+		{"hold-pace", holdPace},
+		{"hold-outside", holdOutside},
+		{"hold-gate", holdGate},
+		{"hold-planned", holdPlanned},
+	},
 	Revision: rules,
 }
 
 var rules = []rule{
 	{"paused", paused},
-	{"person-only", personOnly},
-	{"scope", scope},
+	{"person-only", onlyPeople},
+	{"scope", reach},
 	{"site", site},
-	{"skill", skill},
+	{"collection", collection},
+	{"skill", skillReach},
 	{"permission", permission},
 	{"mode", mode},
 	{"frozen", frozen},
@@ -159,6 +182,9 @@ func permission(q Question) domain.Finding {
 }
 
 func mode(q Question) domain.Finding {
+	if governed(q) && writes(q) && q.Mode != "" && !q.Mode.Known() {
+		return refuse("mode", "This agent's mode was set by a newer version of this server, and this one does not know it: until a person sets another, it reads and changes nothing.")
+	}
 	if governed(q) && writes(q) && !q.Planned && Effective(q.Mode, q.Local) == Plan {
 		return refuse("mode", "This agent is in plan mode: it reads, previews and rehearses, and changes nothing.")
 	}

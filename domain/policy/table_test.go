@@ -134,6 +134,13 @@ func add(q *policy.Question, name, value string) error {
 		q.OnlySite = value
 	case "site":
 		q.Site = value
+	case "collection":
+		only, stray := strings.CutSuffix(value, "~")
+		q.OnlyCollection, q.Stray = only, stray
+	case "own":
+		q.Own = true
+	case "tightens":
+		q.Tightens = true
 	case "paused":
 		q.PausedAgent, q.PausedAgents = value == "agent" || value == "both", value == "workspace" || value == "both"
 		q.Rules.Paused = value == "site"
@@ -163,6 +170,8 @@ func add(q *policy.Question, name, value string) error {
 			return err
 		}
 		q.Rules.Stages = []policy.Stage{{Of: string(q.Class), Roles: []policy.Role{policy.Owner}, Need: need}}
+	case "separate":
+		q.Rules.Separation = policy.SeparateOn
 	case "pace":
 		if _, err := fmt.Sscanf(value, "%d/%d", &q.Paced, &q.Rules.Pace); err != nil {
 			return err

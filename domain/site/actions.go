@@ -50,6 +50,16 @@ type VersionsArgs struct {
 // OnSite is the site's handle: an agent may be for one site only.
 func (v VersionsArgs) OnSite() string { return v.Site }
 
+// Naming is the item it is about.
+func (v VersionsArgs) Naming() (ids []string, more bool) { return some(v.Item), false }
+
+func some(id string) []string {
+	if id == "" {
+		return nil
+	}
+	return []string{id}
+}
+
 // Versions answers VersionsArgs.
 var Versions = action.Look(VersionsArgs{Site: "main"}, action.Facts{
 	Name:       "version.list",
@@ -70,6 +80,9 @@ type CompareArgs struct {
 // OnSite is the site's handle: an agent may be for one site only.
 func (c CompareArgs) OnSite() string { return c.Site }
 
+// Naming is the item it is about, or the whole site.
+func (c CompareArgs) Naming() (ids []string, more bool) { return some(c.Item), c.Item == "" }
+
 // Compare answers CompareArgs.
 var Compare = action.Look(CompareArgs{Site: "main"}, action.Facts{
 	Name:       "version.diff",
@@ -89,6 +102,15 @@ type PreviewArgs struct {
 
 // OnSite is the site's handle: an agent may be for one site only.
 func (p PreviewArgs) OnSite() string { return p.Site }
+
+// Naming is the items it shows. The draft of a whole site is more than that;
+// what is or was live, and one's own proposal, are no secret.
+func (p PreviewArgs) Naming() (ids []string, more bool) {
+	for _, item := range p.Items {
+		ids = append(ids, item.ID)
+	}
+	return ids, len(ids) == 0 && p.Proposal == "" && (p.Version == "" || p.Version == "latest")
+}
 
 // PreviewItem is one item at one version, the latest when left out.
 type PreviewItem struct {
