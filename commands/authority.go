@@ -46,6 +46,8 @@ type Authority struct {
 	Keys    []KeyThen   `json:"keys"`
 	Lent    []Elevated  `json:"lent"`    // freer modes that had not ended
 	Ahead   []YesThen   `json:"advance"` // yesses in advance that had not ended
+
+	Collection string `json:"collection,omitempty"`
 }
 
 // KeyThen is one way in of an agent at a moment.
@@ -56,6 +58,8 @@ type KeyThen struct {
 	Scopes  []string    `json:"scopes"`         // it gave, when it worked
 	Expires time.Time   `json:"expires,omitzero"`
 	Revoked bool        `json:"revoked,omitempty"`
+
+	agent.Bounds // it gave, when it worked
 }
 
 // YesThen is a person's yes in advance.
@@ -93,7 +97,7 @@ func (r *Records) Authority(ctx context.Context, ws, id string, m Moment) (Autho
 	}
 	v := Authority{
 		Agent: id, At: now, Person: a.Person, Role: seat.Role, Mode: a.ModeAt(now), Own: a.Mode, Scopes: append([]string{}, a.Scopes...),
-		Site: a.Site, Confirm: a.Confirm, Keys: []KeyThen{}, Lent: []Elevated{}, Ahead: []YesThen{},
+		Site: a.Site, Collection: a.Collection, Confirm: a.Confirm, Keys: []KeyThen{}, Lent: []Elevated{}, Ahead: []YesThen{},
 	}
 	switch {
 	case settings.Paused:
@@ -103,7 +107,11 @@ func (r *Records) Authority(ctx context.Context, ws, id string, m Moment) (Autho
 	}
 	for _, k := range slices.Sorted(maps.Keys(a.Keys)) {
 		mode, scopes, works := a.Allows(k, now)
-		v.Keys = append(v.Keys, KeyThen{ID: k, Works: works, Mode: mode, Scopes: append([]string{}, scopes...), Expires: a.Keys[k].Expires, Revoked: a.Keys[k].Revoked})
+		then := KeyThen{ID: k, Works: works, Mode: mode, Scopes: append([]string{}, scopes...), Expires: a.Keys[k].Expires, Revoked: a.Keys[k].Revoked}
+		if works {
+			then.Bounds, _ = a.Bounds(k)
+		}
+		v.Keys = append(v.Keys, then)
 	}
 	for _, k := range slices.Sorted(maps.Keys(a.Lent.Elevations)) {
 		if e := a.Lent.Elevations[k]; !e.Ended && now.Before(e.Until) {

@@ -64,6 +64,12 @@ func (l *ledger) refused(t *trip, no *domain.Refusal) error {
 		why = t.verdict.Reason
 	}
 	asked := t.asked()
+	if no.Code == "slow-down" { // whoever asks too fast must not write the log full
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.tally(t, "refused", asked, no.Code)
+		return nil
+	}
 	return l.single(t, "refused", asked, no.Code, func(n int) any {
 		return conduct.Refused{Action: asked, Target: t.aim(), Code: no.Code, Why: why, Count: n}
 	})

@@ -9,6 +9,7 @@ import (
 
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/agent"
 	"assent/domain/policy"
 )
 
@@ -149,6 +150,37 @@ type Limits struct {
 	Scopes []string `json:"scopes"`
 	Site   string   `json:"site,omitempty"`
 	Paused bool     `json:"paused,omitempty"`
+
+	Collection string   `json:"collection,omitempty"`
+	Key        *KeyEnds `json:"key,omitempty"` // of a key that has an end
+}
+
+// KeyEnds is when the key in use stops working.
+type KeyEnds struct {
+	ID   string    `json:"id"`
+	Ends time.Time `json:"ends"`
+	Soon bool      `json:"soon,omitempty"` // within the week, and none is in its place yet
+	Next string    `json:"next,omitempty"` // the key that took its place
+}
+
+// Notice tells whoever uses the key when it ends, and what to do about it.
+func (k KeyEnds) Notice() string {
+	at := k.Ends.UTC().Format("2006-01-02 15:04 UTC")
+	switch {
+	case k.Next != "":
+		return "Another key has taken the place of yours, which ends at " + at + ". Ask your owner for the new one, unless you have it."
+	case k.Soon:
+		return "Your key ends at " + at + ". Tell your owner now: they make the next one in the console, and yours works beside it for a while."
+	}
+	return "Your key ends at " + at + "."
+}
+
+// EndsOf is when an agent's key ends; nil when it does not.
+func EndsOf(id string, k agent.Key, now time.Time) *KeyEnds {
+	if k.Expires.IsZero() {
+		return nil
+	}
+	return &KeyEnds{ID: id, Ends: k.Expires, Soon: k.EndsSoon(now), Next: k.Next}
 }
 
 // Answers binds read actions to whoever can answer them.

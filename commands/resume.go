@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"assent/domain"
+	"assent/domain/agent"
 	"assent/domain/proposal"
 )
 
@@ -25,7 +27,7 @@ func (r *Road) Tend(ctx context.Context, every time.Duration) error {
 		err := r.TendOnce(ctx)
 		if now := r.Clock(); now.Sub(reminded) >= time.Minute {
 			reminded = now
-			err = errors.Join(err, r.RemindOnce(ctx))
+			err = errors.Join(err, r.RemindOnce(ctx), r.RemindOfKeys(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			slog.ErrorContext(ctx, "finishing what was left", "error", err)
@@ -130,17 +132,57 @@ func (r *Road) release(ctx context.Context, at thing) (bool, error) {
 	return true, r.tick(ctx, at, "release", events[0])
 }
 
+// Endings finds agents that have a key whose end is to be brought up.
+type Endings interface {
+	EndingKeys(ctx context.Context, now time.Time) ([]domain.Stream, error)
+}
+
+// RemindOfKeys brings up each key that ends within the week, once, so that its
+// owner makes another in time.
+func (r *Road) RemindOfKeys(ctx context.Context) error {
+	finds, ok := r.Traces.(Endings)
+	if !ok {
+		return nil
+	}
+	now := r.now(ctx)
+	streams, err := finds.EndingKeys(ctx, now)
+	for _, s := range streams {
+		at, failed := r.things.load(ctx, s)
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		if events := agent.Remind(at.state.(agent.Agent), now); len(events) > 0 {
+			id := domain.Derive("cmd", s.ID, "remind", strconv.FormatInt(int64(at.version), 10))
+			err = errors.Join(err, r.clock(ctx, at, domain.Envelope{Action: id, Name: "key.remind"}, anyOf(events)))
+		}
+	}
+	return err
+}
+
+func anyOf[E any](events []E) []any {
+	list := make([]any, len(events))
+	for i, e := range events {
+		list[i] = e
+	}
+	return list
+}
+
 // tick appends what only time does to a proposal, once, whoever is first.
 func (r *Road) tick(ctx context.Context, at thing, verb string, event proposal.Event) error {
-	id := domain.Derive("cmd", at.stream.ID, verb)
-	e := domain.Envelope{Action: id, Name: "proposal." + verb, Principal: domain.Principal{Kind: domain.KindSystem, ID: "clock"}, Proposal: at.stream.ID}
-	fresh, err := r.spell(id, 0, []domain.Envelope{e}, []any{event})
+	return r.clock(ctx, at, domain.Envelope{Action: domain.Derive("cmd", at.stream.ID, verb), Name: "proposal." + verb, Proposal: at.stream.ID}, []any{event})
+}
+
+// clock appends what only time does to a thing.
+func (r *Road) clock(ctx context.Context, at thing, e domain.Envelope, events []any) error {
+	e.Principal = domain.Principal{Kind: domain.KindSystem, ID: "clock"}
+	fresh, err := r.spell(e.Action, 0, []domain.Envelope{e}, events)
 	if err != nil {
 		return err
 	}
 	_, err = r.append(ctx, Write{at.stream, at.version, fresh})
 	if again(err) {
-		return nil // somebody decided first
+		return nil // somebody was faster, and there may be nothing left to say
 	}
 	return err
 }

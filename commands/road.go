@@ -224,6 +224,7 @@ type authority struct {
 	mode         policy.Mode
 	scopes       []string
 	site         string
+	collection   string
 	pausedAgents bool
 	pausedAgent  bool
 	agent        agent.Agent   // as it is, with what it was lent

@@ -176,10 +176,17 @@ func (t *trip) still() error {
 	return err
 }
 
-// hides says that a no would tell an agent for one site what there is on
-// another: hidden and missing answer alike. The record keeps which it was.
+// hides says that a no would tell an agent for one site, or one collection,
+// what there is elsewhere: hidden and missing answer alike. The record keeps
+// which it was. What the caller named by a collection of its own words is no
+// secret.
 func (t *trip) hides(no *domain.Refusal) bool {
-	return t.authority.site != "" && (no.Code == nothing.Code || t.verdict.Answer == domain.Reject && t.question.Site != "" && t.question.Site != t.authority.site)
+	a := &t.authority
+	if a.site == "" && a.collection == "" {
+		return false
+	}
+	elsewhere := a.site != "" && t.question.Site != "" && t.question.Site != a.site || t.question.Stray && t.unseen()
+	return no.Code == nothing.Code || t.verdict.Answer == domain.Reject && elsewhere
 }
 
 var nothing = domain.Refuse("not-found", "There is nothing of that name. List what there is to find its id.")

@@ -71,19 +71,21 @@ func (t *trip) identifyAgent(id string) error {
 	}
 	ag := loaded.state.(agent.Agent)
 	a := &t.authority
-	a.agent, a.person, a.site, a.pausedAgent = ag, ag.Person, ag.Site, ag.Paused
+	a.agent, a.person, a.site, a.collection, a.pausedAgent = ag, ag.Person, ag.Site, ag.Collection, ag.Paused
 	if t.call.Via.Local != "" && t.call.Via.Key == "" {
 		if ag.Person == "" {
 			return unknownCaller
 		}
-		a.mode, a.scopes, a.site = policy.Stricter(ag.ModeAt(t.now), t.call.Mode), agent.Narrowed(ag.Scopes, t.call.Scopes), cmp.Or(ag.Site, t.call.Site)
+		a.mode, a.scopes, a.site = policy.Stricter(ag.ModeAt(t.now), t.call.Mode), policy.Narrowed(ag.Scopes, t.call.Scopes), cmp.Or(ag.Site, t.call.Site)
 		return nil
 	}
 	mode, scopes, ok := ag.Allows(t.call.Via.Key, t.now)
 	if !ok {
+		_ = t.find() // what it asked for is worth recording
 		return domain.Refuse("revoked", "This key was revoked or is over. Ask your owner for a new one.")
 	}
-	a.mode, a.scopes = mode, scopes
+	at, _ := ag.Bounds(t.call.Via.Key)
+	a.mode, a.scopes, a.site, a.collection = mode, scopes, at.Site, at.Collection
 	return nil
 }
 
@@ -150,7 +152,7 @@ func (t *trip) read() error {
 	}
 	t.cmd = cmd
 	if cmd.ConfirmToken != "" {
-		return domain.Refuse("not-a-person", "The owner of this agent does not allow confirming. A person decides in the console.")
+		return domain.Refuse("not-a-person", "Nothing is confirmed in an agent's own client here. Leave `confirm_token` out: what has to wait is then filed, and a person decides in the console.")
 	}
 	switch {
 	case t.derived:
@@ -190,9 +192,13 @@ func (t *trip) look() error {
 }
 
 func (t *trip) answerRead() error {
+	if err := t.bounded(); err != nil {
+		return err
+	}
 	if err := t.ask(); err != nil {
 		return err
 	}
+	t.narrowed()
 	answer, ok := t.road.Answers[t.action]
 	if !ok {
 		return fmt.Errorf("nobody answers %s", t.action.Name)
@@ -218,6 +224,9 @@ func (t *trip) asker(head domain.Position) Asker {
 			Scopes: t.authority.scopes,
 			Site:   t.authority.site,
 			Paused: t.authority.pausedAgent || t.authority.pausedAgents,
+
+			Collection: t.authority.collection,
+			Key:        t.keyEnds(),
 		}
 	}
 	return who
@@ -297,6 +306,9 @@ func (t *trip) fill() error {
 	}
 	pending, err := t.road.Pending.Pending(t.ctx, t.call.Workspace, site, head.Position)
 	if err != nil {
+		return err
+	}
+	if pending, err = t.reachable(pending); err != nil {
 		return err
 	}
 	t.cmd.Args = f.Filled(pending)
@@ -414,6 +426,9 @@ func (t *trip) ask() error {
 		Yes:          t.yes,
 	}
 	if t.question.Skill, err = t.declared(); err != nil {
+		return err
+	}
+	if err := t.reach(&t.question); err != nil {
 		return err
 	}
 	if t.action.Class == action.Publish && policy.Effective(a.mode, t.question.Local) == policy.Auto {

@@ -28,8 +28,9 @@ type things struct {
 	under *things                                            // of the log below a draft's; nil below
 	rest  func(domain.Stream, domain.Version) domain.Version // notes where a stream is below
 
-	mu   sync.Mutex
-	kept map[domain.Stream]thing
+	mu     sync.Mutex
+	kept   map[domain.Stream]thing
+	makers map[domain.Stream]domain.Principal // who made a thing is so for ever
 }
 
 // standing is a log that knows where streams are without asking its file. Only
@@ -42,7 +43,7 @@ type standing interface {
 const most = 4096
 
 func newThings(p Parts) *things {
-	return &things{log: p.Log, words: p.Words, kinds: p.Kinds, kept: map[domain.Stream]thing{}}
+	return &things{log: p.Log, words: p.Words, kinds: p.Kinds, kept: map[domain.Stream]thing{}, makers: map[domain.Stream]domain.Principal{}}
 }
 
 // load is a stream as it stands now.
@@ -155,6 +156,28 @@ func (ts *things) known(ctx context.Context, t thing) action.Thing {
 		Version: t.version,
 		At:      func(v domain.Version) (domain.State, error) { return ts.at(ctx, t, v) },
 	}
+}
+
+// maker is who made a thing; nobody, where there is none.
+func (ts *things) maker(ctx context.Context, s domain.Stream) (domain.Principal, error) {
+	ts.mu.Lock()
+	by, known := ts.makers[s]
+	ts.mu.Unlock()
+	if known {
+		return by, nil
+	}
+	records, err := ts.log.ReadStream(ctx, s, 0)
+	if err != nil || len(records) == 0 {
+		return domain.Principal{}, err
+	}
+	by = records[0].Envelope.Principal
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if len(ts.makers) >= most {
+		clear(ts.makers) // what is needed again is read again
+	}
+	ts.makers[s] = by
+	return by, nil
 }
 
 func eventsOf(history []domain.Recorded) []any {
