@@ -1,12 +1,11 @@
 package httpapi
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -15,6 +14,7 @@ import (
 	"assent/domain/agent"
 	"assent/domain/policy"
 	"assent/domain/workspace"
+	"assent/httpapi/clients"
 )
 
 // agentsView is every agent, and the form for a new one.
@@ -103,7 +103,7 @@ func (s *Server) agentsForm(w http.ResponseWriter, r *http.Request, who caller) 
 	if err != nil {
 		return err
 	}
-	out, err := s.makeAgent(r, who, newAgent{Name: in.Get("name"), Mode: in.Get("mode"), Scopes: append([]string{}, in["scope"]...), Site: in.Get("site")})
+	out, err := s.makeAgent(r, who, newAgent{Name: in.Get("name"), Mode: in.Get("mode"), Scopes: append([]string{}, in["scope"]...), Site: in.Get("site"), Collection: strings.TrimSpace(in.Get("collection"))})
 	if err != nil {
 		v, broken := s.agentsView(r, who)
 		if broken != nil {
@@ -126,8 +126,9 @@ func (s *Server) agentsForm(w http.ResponseWriter, r *http.Request, who caller) 
 type agentView struct {
 	namedAgent
 	Modes   []modeChoice
-	Secret  string // of the key just made: shown this once
-	Connect string // what to paste into a client
+	Secret  string          // of the key just made: shown this once
+	Connect []clients.Entry // what to paste into a client
+	Sites   []SiteRow
 	Once    string // lets the form that makes a key be sent once: a reload makes no second one
 }
 
@@ -144,23 +145,52 @@ func (s *Server) agentWith(w http.ResponseWriter, r *http.Request, who caller, s
 	if err != nil {
 		return err
 	}
-	v := agentView{namedAgent: namedAgent{Agent: a, Behind: nameIn(names, a.Person)}, Modes: modeChoices(a.Mode), Secret: secret, Connect: s.connect(), Once: mark(s.now())}
+	v := agentView{namedAgent: namedAgent{Agent: a, Behind: nameIn(names, a.Person)}, Modes: modeChoices(a.Mode), Secret: secret, Connect: s.connect(a.ID), Once: mark(s.now())}
+	if v.Sites, err = s.queries.Sites(r.Context(), who.workspace); err != nil {
+		return err
+	}
 	return s.view(w, r, who, "agents", nameIn(map[string]string{a.ID: a.Name}, a.ID), "agent.html", v)
 }
 
-// connect is the entry to paste into a client's settings. The key is not in
-// it: it goes where the client keeps secrets.
-func (s *Server) connect() string {
-	address, _ := json.Marshal(s.public.String() + "/mcp") // text always can be
-	return fmt.Sprintf(`{
-  "mcpServers": {
-    "assent": {
-      "type": "http",
-      "url": %s,
-      "headers": {"Authorization": "Bearer ${ASSENT_KEY}"}
-    }
-  }
-}`, address)
+// connect is what to paste into a client's settings. The key is not in it: it
+// goes where the client keeps secrets.
+func (s *Server) connect(agent string) []clients.Entry {
+	at := s.local
+	at.URL, at.Agent = s.public.String()+"/mcp", agent
+	return at.Entries()
+}
+
+// ownScopes are what the agent has, as far as it is about its own.
+func (s *Server) ownScopes(r *http.Request, who caller) ([]string, error) {
+	a, err := s.agent(r.Context(), who.workspace, chi.URLParam(r, "agent"))
+	if err != nil {
+		return nil, err
+	}
+	own := slices.DeleteFunc(slices.Clone(policy.Scopes), func(scope string) bool { return slices.Contains(policy.Scopes, scope+policy.Own) })
+	return policy.Narrowed(append([]string{}, a.Scopes...), own), nil
+}
+
+// endingKey is a key that stops working soon, with nothing in its place.
+type endingKey struct {
+	Agent, Name string
+	Ends        time.Time
+}
+
+// endingKeys are those that whoever may make others should know of.
+func (s *Server) endingKeys(r *http.Request, who caller) (list []endingKey, err error) {
+	role, err := s.queries.Role(r.Context(), who.workspace, who.person.ID())
+	if err != nil || !role.May("agents.manage") {
+		return nil, err
+	}
+	agents, err := s.agents(r.Context(), who.workspace)
+	for _, a := range agents {
+		for _, k := range a.Keys {
+			if k.EndsSoon {
+				list = append(list, endingKey{a.ID, nameIn(map[string]string{a.ID: a.Name}, a.ID), k.Expires})
+			}
+		}
+	}
+	return list, err
 }
 
 func (s *Server) agentForm(w http.ResponseWriter, r *http.Request, who caller) error {
@@ -172,6 +202,12 @@ func (s *Server) agentForm(w http.ResponseWriter, r *http.Request, who caller) e
 	args := agent.UpdateArgs{Which: agent.Which{Agent: id}}
 	if in.Has("mode") {
 		args.Mode = new(in.Get("mode"))
+	}
+	if in.Has("site") || in.Has("collection") {
+		if err := s.siteThere(r.Context(), who, in.Get("site")); err != nil {
+			return err
+		}
+		args.Site, args.Collection = new(in.Get("site")), new(strings.TrimSpace(in.Get("collection")))
 	}
 	if in.Has("paused") {
 		args.Paused = new(in.Get("paused") == "yes")
@@ -198,6 +234,12 @@ func (s *Server) keyForm(w http.ResponseWriter, r *http.Request, who caller) err
 			return domain.Refuse("invalid", "Say in how many days the key ends, or leave it empty for a key without an end.")
 		}
 		asked.ExpiresInDays = &days
+	}
+	asked.Site, asked.Collection, asked.Rotates = in.Get("site"), strings.TrimSpace(in.Get("collection")), in.Get("rotates")
+	if in.Get("own") != "" {
+		if asked.Scopes, err = s.ownScopes(r, who); err != nil {
+			return err
+		}
 	}
 	_, secret, out, err := s.mint(r, who, chi.URLParam(r, "agent"), asked)
 	if err != nil {

@@ -20,6 +20,7 @@ type inbox struct {
 	Decided   bool // the queue is of decided ones
 	Card      *cardView
 	HasAgents bool
+	Ending    []endingKey
 }
 
 // queued is a proposal in a line.
@@ -171,6 +172,9 @@ func (s *Server) inboxPage(w http.ResponseWriter, r *http.Request, who caller) e
 		return err
 	} else {
 		v.HasAgents = len(agents) > 0
+	}
+	if v.Ending, err = s.endingKeys(r, who); err != nil {
+		return err
 	}
 	return s.view(w, r, who, "inbox", "Inbox", "inbox.html", v)
 }

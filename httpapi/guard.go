@@ -74,6 +74,9 @@ func (s *Server) identify(r *http.Request, accepts credential) (caller, error) {
 		if isRefusal(err) {
 			return caller{}, domain.Refuse("unauthorised", "This key is not known here. Ask the agent's owner for a new one.")
 		}
+		if err == nil {
+			err = s.paced(r.Context(), k)
+		}
 		return caller{workspace: k.Workspace, keyed: k}, err
 	}
 	if token := s.cookie(r); token != "" && accepts&session != 0 {

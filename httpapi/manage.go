@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -95,6 +96,8 @@ type newAgent struct {
 	Scopes  []string `json:"scopes"`
 	Site    string   `json:"site"`
 	Confirm bool     `json:"confirm"`
+
+	Collection string `json:"collection"`
 }
 
 func (s *Server) makeAgent(r *http.Request, who caller, in newAgent) (commands.Outcome, error) {
@@ -105,6 +108,9 @@ func (s *Server) makeAgent(r *http.Request, who caller, in newAgent) (commands.O
 		return commands.Outcome{}, err
 	}
 	args := map[string]any{"person": who.person.ID(), "site": in.Site, "confirm": in.Confirm}
+	if in.Collection != "" {
+		args["collection"] = in.Collection
+	}
 	if in.Mode != "" {
 		args["mode"] = in.Mode
 	}
@@ -146,6 +152,10 @@ type newKey struct {
 	ExpiresInDays *int     `json:"expiresInDays"` // none: until it is revoked
 	Mode          string   `json:"mode"`
 	Scopes        []string `json:"scopes"`
+	Site          string   `json:"site"`
+	Collection    string   `json:"collection"`
+	Rotates       string   `json:"rotates"`      // the key whose place it takes
+	OverlapHours  *int     `json:"overlapHours"` // for how long that one still works
 }
 
 // maxKeyDays is the longest a key with an end lives.
@@ -153,6 +163,12 @@ const maxKeyDays = 3650
 
 // mint makes a key. Its secret is in the answer and nowhere else afterwards.
 func (s *Server) mint(r *http.Request, who caller, agentID string, in newKey) (id, secret string, out commands.Outcome, err error) {
+	if err = s.siteThere(r.Context(), who, in.Site); err != nil {
+		return
+	}
+	if err = s.asLong(r.Context(), who, agentID, &in); err != nil {
+		return
+	}
 	args := map[string]any{"agent": agentID, "key": string(domain.NewID("key", s.now()))}
 	if days := in.ExpiresInDays; days != nil {
 		if *days < 1 || *days > maxKeyDays {
@@ -161,8 +177,13 @@ func (s *Server) mint(r *http.Request, who caller, agentID string, in newKey) (i
 		}
 		args["expires"] = s.now().AddDate(0, 0, *days).UTC().Format(time.RFC3339)
 	}
-	if in.Mode != "" {
-		args["mode"] = in.Mode
+	for name, value := range map[string]string{"mode": in.Mode, "site": in.Site, "collection": in.Collection, "rotates": in.Rotates} {
+		if value != "" {
+			args[name] = value
+		}
+	}
+	if in.OverlapHours != nil {
+		args["overlapHours"] = *in.OverlapHours
 	}
 	if in.Scopes != nil {
 		args["scopes"] = in.Scopes
@@ -177,6 +198,24 @@ func (s *Server) mint(r *http.Request, who caller, agentID string, in newKey) (i
 	args["key"] = id
 	out, err = s.do(r, who, agent.Mint.Name, args)
 	return
+}
+
+// asLong lets a key that takes another's place live as long as that one was made
+// to, when nothing is said.
+func (s *Server) asLong(ctx context.Context, who caller, agentID string, in *newKey) error {
+	if in.Rotates == "" || in.ExpiresInDays != nil {
+		return nil
+	}
+	a, err := s.agent(ctx, who.workspace, agentID)
+	if err != nil {
+		return err
+	}
+	for _, k := range a.Keys {
+		if k.ID == in.Rotates && !k.Expires.IsZero() && !k.Made.IsZero() {
+			in.ExpiresInDays = new(min(max(int(math.Ceil(k.Expires.Sub(k.Made).Hours()/24)), 1), maxKeyDays))
+		}
+	}
+	return nil
 }
 
 func (s *Server) getAgents(w http.ResponseWriter, r *http.Request, who caller) error {
@@ -224,6 +263,8 @@ func (s *Server) patchAgent(w http.ResponseWriter, r *http.Request, who caller) 
 		Site    *string   `json:"site"`
 		Confirm *bool     `json:"confirm"`
 		Paused  *bool     `json:"paused"`
+
+		Collection *string `json:"collection"`
 	}](w, r)
 	if err != nil {
 		return err
@@ -235,7 +276,7 @@ func (s *Server) patchAgent(w http.ResponseWriter, r *http.Request, who caller) 
 	}
 	id := chi.URLParam(r, "agent")
 	out, err := s.do(r, who, agent.Update.Name, agent.UpdateArgs{
-		Which: agent.Which{Agent: id}, Mode: in.Mode, Scopes: in.Scopes, Site: in.Site, Confirm: in.Confirm, Paused: in.Paused,
+		Which: agent.Which{Agent: id}, Mode: in.Mode, Scopes: in.Scopes, Site: in.Site, Collection: in.Collection, Confirm: in.Confirm, Paused: in.Paused,
 	})
 	if err != nil {
 		return err

@@ -126,6 +126,7 @@ type Agent struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"name,omitempty"` // filled in here
 	Person  string    `json:"person"`
+	Behind  string    `json:"behind,omitempty"` // that person's name, where it was asked for
 	Mode    string    `json:"mode"`
 	Scopes  []string  `json:"scopes"`
 	Site    string    `json:"site,omitempty"`
@@ -134,7 +135,10 @@ type Agent struct {
 	Made    time.Time `json:"made,omitzero"`
 	Last    time.Time `json:"last,omitzero"` // its last call
 	Keys    []Key     `json:"keys"`
-	Lent    []Lent    `json:"lent,omitempty"` // what it was lent for a while, oldest first, ended ones included
+
+	Collection string `json:"collection,omitempty"` // the one collection of articles it works on
+
+	Lent []Lent `json:"lent,omitempty"` // what it was lent for a while, oldest first, ended ones included
 }
 
 // Lent is a freer mode for a while, or a yes in advance to one kind of change
@@ -158,6 +162,13 @@ type Key struct {
 	Made    time.Time `json:"made,omitzero"`
 	Expires time.Time `json:"expires,omitzero"`
 	Revoked bool      `json:"revoked,omitempty"`
+
+	Site       string    `json:"site,omitempty"`
+	Collection string    `json:"collection,omitempty"`
+	Prefix     string    `json:"prefix,omitempty"`   // how its text begins, to tell it from others
+	LastUsed   time.Time `json:"lastUsed,omitzero"`  // to the minute; zero: never
+	Next       string    `json:"next,omitempty"`     // the key that took its place
+	EndsSoon   bool      `json:"endsSoon,omitempty"` // within the week, and none is in its place yet
 }
 
 // Seated is a person with a seat.

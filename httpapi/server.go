@@ -13,6 +13,7 @@ import (
 
 	"assent/domain"
 	"assent/domain/action"
+	"assent/httpapi/clients"
 	"assent/httpapi/render"
 )
 
@@ -32,9 +33,11 @@ type Config struct {
 	Signer   *Signer
 	Log      *slog.Logger
 
-	URL      string   // the public address, such as https://assent.example.org
-	Hosts    []string // further names this server answers to
-	Home     string   // the workspace whose sites are at /sites
+	URL      string         // the public address, such as https://assent.example.org
+	Hosts    []string       // further names this server answers to
+	Local    clients.Server // this program and its data folder, for entries of local clients; may be left out
+	Pace     *Pace          // of keys; left out: they may ask as fast as they like
+	Home     string         // the workspace whose sites are at /sites
 	Version  string
 	Features []string         // told by GET instance
 	Kept     Kept             // what keeps the log: told by GET instance
@@ -61,6 +64,8 @@ type Server struct {
 	version  string
 	features []string
 	kept     Kept
+	local    clients.Server
+	pace     *Pace
 	now      func() time.Time
 
 	door    doorkeeper
@@ -82,7 +87,7 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		road: c.Road, desk: c.Desk, seater: c.Seater, accounts: c.Accounts, queries: c.Queries, content: c.Content, health: c.Health, operator: c.Operator, webhooks: c.Webhooks,
 		registry: c.Registry, signer: c.Signer, log: c.Log,
-		public: public, hosts: allowed(public, c.Hosts), home: c.Home, version: c.Version, features: c.Features, kept: c.Kept, now: c.Now,
+		public: public, hosts: allowed(public, c.Hosts), home: c.Home, version: c.Version, features: c.Features, kept: c.Kept, local: c.Local, pace: c.Pace, now: c.Now,
 		door: newDoorkeeper(), render: render.New(),
 	}
 	if s.now == nil {

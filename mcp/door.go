@@ -108,6 +108,7 @@ type Options struct {
 	Watcher  Watcher         // left out: clients are not told of changed lists, and who waits for a person looks only now and then
 	Secret   []byte          // shared by all instances, for what clients carry between them; one of its own when left out
 	Skills   *skills.Library // may be left out: then there are none
+	Pace     Pace            // may be left out: then keys may ask as fast as they like
 	Version  string          // of this program
 	URL      string          // the public address, without a path: https://assent.example
 	Hosts    []string        // host names accepted beside loopback and that of URL
@@ -131,6 +132,7 @@ type Door struct {
 	states   states
 	watcher  Watcher
 	patience patience
+	pace     Pace
 	now      func() time.Time
 
 	tools     []tool
@@ -171,6 +173,7 @@ func New(o Options) (*Door, error) {
 		origins:  slices.Clone(o.Origins),
 		logger:   o.Logger,
 		watcher:  o.Watcher,
+		pace:     o.Pace,
 		patience: usualPatience,
 		now:      time.Now,
 		tools:    toolsOf(o.Registry),

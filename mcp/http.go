@@ -56,6 +56,9 @@ func (d *Door) newHandler() (http.Handler, error) {
 		if !ok {
 			return
 		}
+		if !d.paced(w, r, who) {
+			return
+		}
 		if !d.requests.enter(who.owner()) {
 			w.Header().Set("Retry-After", "1")
 			refuse(w, http.StatusTooManyRequests, domain.Refuse("slow-down", "This key has %d requests under way. Wait for their answers.", maxRequests))

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"assent/domain"
@@ -46,6 +47,10 @@ func (b Brief) stands(who Caller, a *action.Action) (standing, domain.Verdict) {
 		Scopes:      b.Scopes,
 		Role:        b.Role,
 		PausedAgent: b.Paused,
+
+		OnlyCollection: b.Collection,
+		Stray:          policy.Wide(a.Name),
+		Own:            true, // as far as it is its own, this can be done
 	}
 	if q.Role == "" {
 		q.Role = policy.Owner
@@ -97,6 +102,15 @@ func (b Brief) instructions(who Caller, url string, tools []tool) string {
 	if b.Site != "" {
 		say("You work on the site %q only.", inline(b.Site, 100))
 	}
+	if b.Collection != "" {
+		say("You work on the articles of the collection %q only; what is elsewhere is not there for you.", inline(b.Collection, 100))
+	}
+	if b.ownOnly() {
+		say("You change and publish only what you or your person made, as `whoami` shows; the rest you read.")
+	}
+	if b.Key != nil {
+		say("%s", b.Key.Notice())
+	}
 	if b.Waiting > 0 {
 		say("%d of your proposals wait for a person%s; `proposal_list` shows them.", b.Waiting, at(url))
 	}
@@ -144,6 +158,11 @@ func (b Brief) sort(who Caller, tools []tool) (own sorted) {
 		own.changes = own.changes || t.action.Class != action.Oneself
 	}
 	return own
+}
+
+// ownOnly says that something can be done only to what is the caller's own.
+func (b Brief) ownOnly() bool {
+	return slices.ContainsFunc(b.Scopes, func(s string) bool { return policy.OwnOnly(b.Scopes, strings.TrimSuffix(s, policy.Own)) })
 }
 
 func (own sorted) list(say func(string, ...any)) {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"assent/commands"
 	"assent/domain"
@@ -29,21 +30,28 @@ func TestInstructionsTellTheModeAndNameOnlyUsableTools(t *testing.T) {
 	paused.Paused = true
 	narrow.Scopes = []string{"content:read"}
 	auditor.Role = policy.Auditor
+	own, ending, rotated := all(policy.Edits), all(policy.Edits), all(policy.Edits)
+	own.Scopes, own.Collection = []string{"content:read", "content:write:own", "publish:own"}, "news"
+	end := time.Date(2026, 12, 8, 12, 0, 0, 0, time.UTC)
+	ending.Key, rotated.Key = &commands.KeyEnds{ID: "key_a", Ends: end, Soon: true}, &commands.KeyEnds{ID: "key_a", Ends: end, Next: "key_b"}
 
 	for name, c := range map[string]struct {
 		who Caller
 		b   Brief
 	}{
-		"plan":            {anAgent(), all(policy.Plan)},
-		"manual":          {anAgent(), all(policy.Manual)},
-		"edits":           {anAgent(), all(policy.Edits)},
-		"auto":            {anAgent(), all(policy.Auto)},
-		"bypass-local":    {local(), Brief{Limits: commands.Limits{Mode: string(policy.Bypass), Scopes: policy.Scopes}}},
-		"bypass-by-key":   {anAgent(), all(policy.Bypass)},
-		"edits-waiting":   {anAgent(), waiting},
-		"edits-paused":    {anAgent(), paused},
-		"auto-reads-only": {anAgent(), narrow},
-		"edits-auditor":   {anAgent(), auditor},
+		"plan":                  {anAgent(), all(policy.Plan)},
+		"manual":                {anAgent(), all(policy.Manual)},
+		"edits":                 {anAgent(), all(policy.Edits)},
+		"auto":                  {anAgent(), all(policy.Auto)},
+		"bypass-local":          {local(), Brief{Limits: commands.Limits{Mode: string(policy.Bypass), Scopes: policy.Scopes}}},
+		"bypass-by-key":         {anAgent(), all(policy.Bypass)},
+		"edits-waiting":         {anAgent(), waiting},
+		"edits-paused":          {anAgent(), paused},
+		"auto-reads-only":       {anAgent(), narrow},
+		"edits-auditor":         {anAgent(), auditor},
+		"own-of-one-collection": {anAgent(), own},
+		"edits-key-ends":        {anAgent(), ending},
+		"edits-key-rotated":     {anAgent(), rotated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t, always(commands.Outcome{}), told(c.b))

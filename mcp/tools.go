@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -15,6 +14,7 @@ import (
 	"assent/commands"
 	"assent/domain"
 	"assent/domain/action"
+	"assent/domain/policy"
 )
 
 // tool is an action as agents see it.
@@ -86,7 +86,7 @@ func (d *Door) listTools(ctx context.Context) (*sdk.ListToolsResult, error) {
 
 // reaches says that the caller has what an action needs; nothing else is shown.
 func (b Brief) reaches(a *action.Action) bool {
-	return a.Scope == "any" || slices.Contains(b.Scopes, a.Scope)
+	return a.Scope == "any" || policy.Reaches(b.Scopes, a.Scope, true) && (b.Collection == "" || !policy.Wide(a.Name))
 }
 
 // skillKey is where a call declares the way it works.

@@ -162,6 +162,10 @@ func asks(s *projections.Store) map[string]func(t *testing.T, ws string) (any, e
 		"Agent":  func(t *testing.T, ws string) (any, error) { return s.Agent(t.Context(), ws, "agent_1") },
 		"People": func(t *testing.T, ws string) (any, error) { return s.People(t.Context(), ws) },
 		"Role":   func(t *testing.T, ws string) (any, error) { return s.Role(t.Context(), ws, "person_1") },
+		"Rules": func(t *testing.T, ws string) (any, error) {
+			r, err := s.Rules(t.Context(), ws, "")
+			return fmt.Sprint(ws, r.AutoPublishLimit), err
+		},
 		"Workspace": func(t *testing.T, ws string) (any, error) {
 			w, err := s.Workspace(t.Context(), ws)
 			return fmt.Sprint(ws, w.AutoPublishLimit), err
@@ -184,7 +188,7 @@ var counts = map[string]string{
 	"Addresses home": "home3", "Addresses homer": "homer4",
 	"Usage home": "home0", "Usage homer": "homer0",
 	"Before home": "home12", "Before homer": "homer28", "TakenBack home": "home0", "TakenBack homer": "homer0",
-	"Waiting home": "home1", "Waiting homer": "homer1", "Workspace home": "home4", "Workspace homer": "homer5",
+	"Waiting home": "home1", "Waiting homer": "homer1", "Rules home": "home4", "Rules homer": "homer5", "Workspace home": "home4", "Workspace homer": "homer5",
 }
 
 func TestTwinWorkspacesNeverSeeEachOther(t *testing.T) {
@@ -214,7 +218,7 @@ func TestTwinWorkspacesNeverSeeEachOther(t *testing.T) {
 	kind := reflect.TypeFor[*projections.Store]()
 	for m := range kind.NumMethod() {
 		switch name := kind.Method(m).Name; name {
-		case "Close", "Run", "Status", "Wait", "Unfinished", "Containing", "Models", "Generations", "Rebuild", "SwitchBack": // of no workspace, or of all
+		case "Close", "Run", "Status", "Wait", "Unfinished", "Containing", "EndingKeys", "Models", "Generations", "Rebuild", "SwitchBack": // of no workspace, or of all
 		default:
 			if all[name] == nil {
 				t.Errorf("%s can be asked and is not asked here", name)
