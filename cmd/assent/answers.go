@@ -198,6 +198,9 @@ type me struct {
 	Limits  *commands.Limits `json:"limits"`
 	Publish int              `json:"autoPublishLimit"`
 	Waiting int              `json:"waiting"`
+
+	Collection string `json:"collection,omitempty"`
+	Notice     string `json:"notice,omitempty"` // about the key in use, when it has an end
 }
 
 func (r reader) whoami(ctx context.Context, who commands.Asker, _ struct{}) (commands.Answer, error) {
@@ -216,6 +219,10 @@ func (r reader) whoami(ctx context.Context, who commands.Asker, _ struct{}) (com
 	m := me{Agent: who.Principal.ID, Name: names[who.Principal.ID], Person: who.Person, Scopes: []string{}, Publish: settings.Limit(), Waiting: waiting, Limits: who.Agent}
 	if who.Agent != nil {
 		m.Mode, m.Scopes, m.Site = who.Agent.Mode, who.Agent.Scopes, who.Agent.Site
+		m.Collection = who.Agent.Collection
+		if who.Agent.Key != nil {
+			m.Notice = who.Agent.Key.Notice()
+		}
 	}
 	return commands.Answer{Whoami: m}, nil
 }

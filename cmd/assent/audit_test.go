@@ -83,6 +83,8 @@ func TestEverythingAskedIsInTheAudit(t *testing.T) {
 		"whoami":            {"bot", nil},
 		"agent.create":      {"ana", map[string]any{"person": p.ids["ana"]}},
 		"agent.update":      {"ana", map[string]any{"agent": bot, "confirm": true}},
+		"agent.pause":       {"ana", map[string]any{"agent": spare}},
+		"agent.narrow":      {"ana", map[string]any{"agent": spare, "mode": "manual"}},
 		"key.mint":          {"ana", map[string]any{"agent": bot, "key": "key_06g0example00000000000000000"}},
 		"key.revoke":        {"ana", map[string]any{"agent": bot, "key": "key_06g0example00000000000000000"}},
 		"elevation.ask":     {"bot", map[string]any{"mode": "auto", "minutes": 30}},

@@ -58,6 +58,8 @@ type grammar struct {
 	Backup      backupCmd      `cmd:"" help:"Copy the log into a file, while it is served."`
 	Restore     restoreCmd     `cmd:"" help:"Make a data folder from a backup."`
 	Projections projectionsCmd `cmd:"" help:"Read models: where they are, fold them again, compare, switch back."`
+	Agents      agentsCmd      `cmd:"" help:"Agents: list them, pause or narrow one, connect a client."`
+	Keys        keysCmd        `cmd:"" help:"Keys of agents: list them, end one."`
 	Skills      skillsCmd      `cmd:"" help:"Ways of working that agents can declare: list them, check them."`
 	Docs        docsCmd        `cmd:"" help:"Print the tool reference." hidden:""`
 	Version     versionCmd     `cmd:"" help:"Print the version."`

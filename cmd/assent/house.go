@@ -372,6 +372,10 @@ func (t traces) TakenBack(ctx context.Context, workspace string, acts []domain.I
 	return t.rows.TakenBack(ctx, workspace, acts, after)
 }
 
+func (t traces) EndingKeys(ctx context.Context, now time.Time) ([]domain.Stream, error) {
+	return t.rows.EndingKeys(ctx, now)
+}
+
 func (t traces) Unfinished(ctx context.Context, now time.Time) ([]domain.Stream, error) {
 	return t.rows.Unfinished(ctx, now)
 }

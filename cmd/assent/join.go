@@ -54,6 +54,7 @@ type asked struct {
 	Projections *projectionsQuery `json:"projections,omitempty"`
 	Why         *whyQuery         `json:"why,omitempty"`
 	Simulate    *simulateQuery    `json:"simulate,omitempty"`
+	Agents      *rosterQuery      `json:"agents,omitempty"`
 }
 
 // answered is what comes back, a line each: the answer, and the end.
@@ -71,6 +72,8 @@ type answered struct {
 	Why       *commands.Why       `json:"why,omitempty"`
 	Simulated *commands.Simulated `json:"simulated,omitempty"`
 	Totals    *commands.Totals    `json:"totals,omitempty"`
+
+	Agents *roster `json:"agents,omitempty"`
 }
 
 // localHandler is the server's half.
@@ -143,6 +146,18 @@ func (h *house) localHandler() http.Handler {
 			})
 			if err == nil {
 				say(answered{Totals: &totals})
+			}
+			return err
+		})
+	})
+	mux.HandleFunc("POST /agents", func(w http.ResponseWriter, r *http.Request) {
+		serveLocal(w, r, func(ctx context.Context, a asked, say func(answered)) error {
+			if a.Agents == nil {
+				a.Agents = &rosterQuery{Workspace: defaultWorkspace}
+			}
+			all, err := h.Agents(ctx, *a.Agents)
+			if err == nil {
+				say(answered{Agents: &all})
 			}
 			return err
 		})
@@ -310,6 +325,15 @@ func (j *joined) Export(ctx context.Context, q exportQuery, each func(exportedLi
 		}
 		return each(*got.Exported)
 	})
+}
+
+func (j *joined) Agents(ctx context.Context, q rosterQuery) (all roster, err error) {
+	err = j.ask(ctx, "/agents", asked{Agents: &q}, func(got answered) {
+		if got.Agents != nil {
+			all = *got.Agents
+		}
+	})
+	return all, err
 }
 
 // hearing asks until whoever hears the answers has enough: its error then is

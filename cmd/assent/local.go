@@ -41,6 +41,8 @@ type local interface {
 	// Simulate tries other rules on what was asked, and calls each with what would
 	// have come out differently.
 	Simulate(ctx context.Context, q simulateQuery, each func(commands.Simulated) error) (commands.Totals, error)
+	// Agents are all agents and their keys, and where agents call.
+	Agents(ctx context.Context, q rosterQuery) (roster, error)
 	// Speak serves one agent on a stream until it ends.
 	Speak(ctx context.Context, who localCaller, in io.ReadCloser, out io.WriteCloser) error
 	Close() error

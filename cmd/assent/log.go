@@ -208,9 +208,21 @@ func (c *logCopyCmd) Run(e *env) (err error) {
 	if e.JSON {
 		return json.NewEncoder(e.out).Encode(copied{done.Position, done.Before, sum})
 	}
-	_, err = fmt.Fprintf(e.out, "copied: %d events in %s, %d of them were there already\nboth logs end in %s\n",
-		done.Position, time.Since(started).Round(time.Millisecond), done.Before, sum)
+	_, err = fmt.Fprintf(e.out, "%s in %s\nboth logs hold %d events and end in %s\n",
+		copiedLine(done), time.Since(started).Round(time.Millisecond), done.Position, sum)
 	return err
+}
+
+// copiedLine is what was copied, and what was not for being there already.
+func copiedLine(r transfer.Result) string {
+	switch now := r.Position - r.Before; {
+	case r.Before == 0:
+		return fmt.Sprintf("copied: %d events", now)
+	case now == 0:
+		return fmt.Sprintf("nothing to copy: all %d events were there already, read back", r.Before)
+	default:
+		return fmt.Sprintf("copied: %d events, behind %d that were there already,", now, r.Before)
+	}
 }
 
 // alone takes the lock of the folder that the target lies in, where it is one
@@ -237,6 +249,9 @@ func (c *logCopyCmd) failed(e *env, err error) error {
 	}
 	if _, ok := chain.IsBroken(err); ok {
 		return ended{exitFound, err.Error()}
+	}
+	if errors.Is(err, transfer.ErrMoved) {
+		return ended{exitClosed, err.Error() + ". Nothing is there twice or missing. Let the other one end, or stop it; then the same command checks what is there and goes on."}
 	}
 	return fmt.Errorf("%w; the same command goes on where it was", err)
 }

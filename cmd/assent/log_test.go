@@ -17,6 +17,7 @@ import (
 	"assent/commands/eventlog/chain"
 	"assent/commands/eventlog/postgres/pgtest"
 	"assent/commands/eventlog/sqlite"
+	"assent/commands/eventlog/transfer"
 	"assent/domain"
 )
 
@@ -84,12 +85,19 @@ const moved = "UPDATE head SET (position, recorded_at, chain) = (SELECT position
 
 func TestVerifySaysWhatHappened(t *testing.T) {
 	good := imported(t)
+	last := verifiedAs(t, exitDone, "--data", good).Events
 	for name, c := range map[string]struct {
 		queries []string
 		kind    chain.Kind
-		at      domain.Position
+		at      domain.Position // everything in front of it is right
 	}{
-		"edited":                   {[]string{"UPDATE events SET data = '{}' WHERE position = 7"}, chain.Edited, 7},
+		"edited":           {[]string{"UPDATE events SET data = '{}' WHERE position = 7"}, chain.Edited, 7},
+		"a version edited": {[]string{"UPDATE events SET version = 99 WHERE position = 7"}, chain.Edited, 7},
+		"closed up, with the head's row": {[]string{"DELETE FROM streams WHERE id = (SELECT stream FROM events WHERE position = 7)", "DELETE FROM events WHERE position = 7",
+			"UPDATE events SET position = -position WHERE position > 7", "UPDATE events SET position = -position - 1 WHERE position < 0", moved}, chain.Deleted, 7},
+		"a row behind the head":    {[]string{"INSERT INTO events SELECT position + 5, stream, version + 50, id, word, revision, recorded_at, envelope, data, link FROM events ORDER BY position DESC LIMIT 1"}, chain.Reordered, last + 1},
+		"the head's time":          {[]string{"UPDATE head SET recorded_at = recorded_at + 1"}, chain.Edited, last},
+		"the head emptied":         {[]string{"UPDATE head SET position = 0, recorded_at = 0, chain = zeroblob(32)"}, chain.Edited, 1},
 		"deleted":                  {[]string{"DELETE FROM events WHERE position IN (7, 8)"}, chain.Deleted, 7},
 		"reordered":                {[]string{"UPDATE events SET position = -1 WHERE position = 7", "UPDATE events SET position = 7 WHERE position = 8", "UPDATE events SET position = 8 WHERE position = -1"}, chain.Reordered, 7},
 		"cut":                      {[]string{cutTail}, chain.Cut, 21},
@@ -101,7 +109,7 @@ func TestVerifySaysWhatHappened(t *testing.T) {
 				t.Fatal(err)
 			}
 			spoilt(t, filepath.Join(dir, "log.db"), c.queries...)
-			if v := verifiedAs(t, exitFound, "--data", dir); v.Kind != c.kind || v.Position != c.at || v.Events != c.at-1 {
+			if v := verifiedAs(t, exitFound, "--data", dir); v.Kind != c.kind || v.Position != c.at || v.Events != c.at-1 && c.at != last {
 				t.Errorf("%+v, want %s at %d", v, c.kind, c.at)
 			}
 			code, out, said := ends(t, "verify", "--data", dir)
@@ -392,6 +400,19 @@ func TestAStoryIsTheSameAfterItsLogWasCopied(t *testing.T) {
 	// What goes its own way is none either.
 	if code, _, said := ends(t, "log", "copy", "sqlite:"+long(t, 10), url); code != exitFound || !strings.Contains(said, "from position 1 on") {
 		t.Errorf("a copy into another log ended %d: %s", code, said)
+	}
+}
+
+// TestACopySaysWhatItCopied: and what it did not, for being there already.
+func TestACopySaysWhatItCopied(t *testing.T) {
+	from, to := long(t, 30), "sqlite:"+filepath.Join(t.TempDir(), "copy.db")
+	for _, want := range []string{"copied: 30 events in", "nothing to copy: all 30 events were there already"} {
+		if code, out, said := ends(t, "log", "copy", "sqlite:"+from, to); code != exitDone || !strings.HasPrefix(out, want) || !strings.Contains(out, "both logs hold 30 events") {
+			t.Errorf("ended %d: %s%s, want %s", code, out, said, want)
+		}
+	}
+	if line := copiedLine(transfer.Result{Mark: chain.Mark{Position: 30}, Before: 10}); line != "copied: 20 events, behind 10 that were there already," {
+		t.Error(line)
 	}
 }
 

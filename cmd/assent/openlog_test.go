@@ -70,6 +70,7 @@ func TestALogThatCannotBeOpened(t *testing.T) {
 		"a PostgreSQL that does not answer": {"postgres://ana:" + secret + "@" + silent(t) + "/x", "opening the log"},
 		"a PostgreSQL with other tables":    {occupied, "opening the log"},
 		"a PostgreSQL with a newer log":     {newer, "newer version"},
+		"an EventStoreDB's port too high":   {"esdb://ana:" + secret + "@localhost:67649?tls=false", "65535"},
 		"half an EventStoreDB URL":          {"esdb://ana:" + secret + "@[::1", "opening the log"},
 		"an EventStoreDB that is not there": {"esdb://ana:" + secret + "@" + nobody(t) + "?tls=false", "opening the log"},
 		"an EventStoreDB that is silent":    {"esdb://ana:" + secret + "@" + silent(t) + "?tls=false", "opening the log"},

@@ -322,7 +322,9 @@ type inProcess struct {
 	seats  map[string]domain.Person
 }
 
-func newInProcess(t *testing.T) player { return inProcessOf(t, serving(t)) }
+func newInProcess(t *testing.T) player {
+	return inProcessOf(t, servingPlan(t, plan{dir: t.TempDir(), vault: cheap, clock: ticking()}))
+}
 
 func inProcessOf(t testing.TB, s *server) *inProcess {
 	return &inProcess{newPeople(s.url, greeted(t, s)), s, map[string]commands.Call{}, map[string]domain.Person{}}

@@ -181,10 +181,34 @@ type projectionsStatus struct {
 	Generations []projections.Generation `json:"generations"`
 }
 
+// soonEnough is how long the databases may take to say where they are before
+// something long is begun on them.
+const soonEnough = 8 * time.Second
+
+// awake sees that the databases of the log and of the read models answer: one
+// that stands still gives no error, and a rebuild would wait for it for ever.
+func (h *house) awake(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, soonEnough)
+	defer cancel()
+	_, err := h.log.Head(ctx)
+	if err == nil {
+		_, err = h.rows.Generations(ctx)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return domain.Refuse("busy", "A database does not answer, so nothing was begun. See that it runs, and ask again.")
+	}
+	return err
+}
+
 // Projections looks after the read models of a house.
 func (h *house) Projections(ctx context.Context, q projectionsQuery, progress func(projections.Progress)) (json.RawMessage, error) {
 	var answer any
 	var err error
+	if q.Verb != "list" {
+		if err := h.awake(ctx); err != nil {
+			return nil, err
+		}
+	}
 	switch q.Verb {
 	case "list":
 		answer = h.rows.Models()

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"slices"
+	"time"
 
 	"assent/commands"
+	"assent/commands/vault"
 	"assent/domain"
 	"assent/domain/action"
 	"assent/domain/agent"
@@ -215,7 +218,11 @@ func (r reader) Agents(ctx context.Context, ws string) ([]httpapi.Agent, error) 
 			return nil, err
 		}
 		for _, a := range list {
-			rows = append(rows, agentRow(a))
+			row, err := r.agentRow(ctx, ws, a)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, row)
 		}
 		if cursor = next; cursor == "" {
 			return rows, nil
@@ -227,22 +234,42 @@ func (r reader) Agents(ctx context.Context, ws string) ([]httpapi.Agent, error) 
 func (r reader) AgentPage(ctx context.Context, ws, cursor string, limit int) (httpapi.AgentPage, error) {
 	r.catchUp(ctx)
 	list, next, err := r.rows.Agents(ctx, ws, action.Page{Cursor: cursor, Limit: limit})
+	if err != nil {
+		return httpapi.AgentPage{}, err
+	}
 	page := httpapi.AgentPage{Items: make([]httpapi.Agent, len(list)), Next: next}
 	for i, a := range list {
-		page.Items[i] = agentRow(a)
+		if page.Items[i], err = r.agentRow(ctx, ws, a); err != nil {
+			return httpapi.AgentPage{}, err
+		}
 	}
-	return page, err
+	return page, nil
 }
 
-func agentRow(a projections.Agent) httpapi.Agent {
-	row := httpapi.Agent{ID: a.ID, Person: a.Person, Mode: string(a.Mode), Scopes: a.Scopes, Site: a.Site, Confirm: a.Confirm, Paused: a.Paused, Made: a.Created, Last: a.LastSeen, Keys: []httpapi.Key{}}
+// agentRow is an agent as people see it, with what is known of its keys beside
+// the log.
+func (r reader) agentRow(ctx context.Context, ws string, a projections.Agent) (httpapi.Agent, error) {
+	row := httpapi.Agent{ID: a.ID, Person: a.Person, Mode: string(a.Mode), Scopes: a.Scopes, Site: a.Site, Collection: a.Collection, Confirm: a.Confirm, Paused: a.Paused, Made: a.Created, Last: a.LastSeen, Keys: []httpapi.Key{}}
+	kept, err := r.people.Keys(ctx, ws, a.ID)
+	if err != nil {
+		return row, err
+	}
+	seen := map[string]vault.Key{}
+	for _, k := range kept {
+		seen[k.ID] = k
+	}
+	now := r.clock()
 	for _, k := range a.Keys {
-		row.Keys = append(row.Keys, httpapi.Key{ID: k.ID, Mode: string(k.Mode), Scopes: k.Scopes, Expires: k.Expires, Revoked: k.Revoked})
+		row.Keys = append(row.Keys, httpapi.Key{
+			ID: k.ID, Mode: string(k.Mode), Scopes: k.Scopes, Site: k.Site, Collection: k.Collection, Made: seen[k.ID].Created,
+			Expires: k.Expires, Next: k.Next, Revoked: k.Revoked, Prefix: seen[k.ID].Prefix, LastUsed: seen[k.ID].LastUsed,
+			EndsSoon: agent.Key{Expires: k.Expires, Revoked: k.Revoked, Next: k.Next}.EndsSoon(now),
+		})
 	}
 	for _, l := range a.Lent {
 		row.Lent = append(row.Lent, httpapi.Lent(l))
 	}
-	return row
+	return row, nil
 }
 
 func (r reader) People(ctx context.Context, ws string) ([]httpapi.Seated, error) {
@@ -413,8 +440,11 @@ func (r reader) Brief(ctx context.Context, who mcp.Caller) (mcp.Brief, error) {
 		if err != nil {
 			return mcp.Brief{}, err
 		}
+		if who.Via.Key != "" && !living(a, who.Via.Key, r.clock()) {
+			return mcp.Brief{}, domain.Refuse("revoked", "This key was revoked or is over. Ask your owner for a new one.")
+		}
 		person = a.Person
-		b.Limits = limitsOf(a, who.Via.Key, settings.Paused)
+		b.Limits = limitsOf(a, who.Via.Key, settings.Paused, r.clock())
 		if who.Via.Local != "" {
 			b.Mode = string(policy.Stricter(policy.Mode(b.Mode), who.Mode))
 		}
@@ -437,15 +467,27 @@ func (r reader) Brief(ctx context.Context, who mcp.Caller) (mcp.Brief, error) {
 	return b, err
 }
 
+// living says that a key of an agent works.
+func living(a projections.Agent, key string, now time.Time) bool {
+	return slices.ContainsFunc(a.Keys, func(k projections.AgentKey) bool {
+		return k.ID == key && !k.Revoked && (k.Expires.IsZero() || now.Before(k.Expires))
+	})
+}
+
 // limitsOf is what an agent works within through one of its keys.
-func limitsOf(a projections.Agent, key string, paused bool) commands.Limits {
-	l := commands.Limits{Mode: string(a.Mode), Scopes: a.Scopes, Site: a.Site, Paused: a.Paused || paused}
+func limitsOf(a projections.Agent, key string, paused bool, now time.Time) commands.Limits {
+	l := commands.Limits{Mode: string(a.Mode), Scopes: a.Scopes, Site: a.Site, Collection: a.Collection, Paused: a.Paused || paused}
 	for _, k := range a.Keys {
 		if k.ID != key {
 			continue
 		}
 		l.Mode = string(policy.Stricter(a.Mode, k.Mode))
-		l.Scopes = agent.Narrowed(a.Scopes, k.Scopes)
+		l.Scopes = policy.Narrowed(a.Scopes, k.Scopes)
+		l.Site, l.Collection = cmp.Or(a.Site, k.Site), cmp.Or(a.Collection, k.Collection)
+		if k.Site != "" && k.Site != l.Site || k.Collection != "" && k.Collection != l.Collection { // nowhere
+			l.Scopes = []string{}
+		}
+		l.Key = commands.EndsOf(k.ID, agent.Key{Expires: k.Expires, Revoked: k.Revoked, Next: k.Next}, now)
 	}
 	return l
 }

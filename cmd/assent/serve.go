@@ -18,6 +18,7 @@ import (
 	"assent/domain/person"
 	"assent/domain/site"
 	"assent/httpapi"
+	"assent/httpapi/clients"
 	"assent/mcp"
 )
 
@@ -40,6 +41,8 @@ type serveCmd struct {
 	stores
 	reactionFlags
 	headsFlags
+	CallsPerMinute int `help:"How often each key may call in a minute, a sixth of it at once; 0: as often as it likes." default:"60000" env:"ASSENT_CALLS_PER_MINUTE"`
+
 	HeadsEvery time.Duration `help:"How often to sign where the log ends." default:"1h" env:"ASSENT_HEADS_EVERY"`
 }
 
@@ -141,17 +144,20 @@ func (s *server) doors(c *serveCmd) error {
 	rows := s.reader()
 	s.accounts, s.operator = rows.accounts, newOperator(s.house)
 	var err error
+	pace := httpapi.NewPace(c.CallsPerMinute, s.clock)
 	s.door, err = mcp.New(mcp.Options{
 		Road: s.road, Registry: s.registry, Keys: keyring{s.people}, Briefing: rows, Skills: s.skills,
-		Watcher: watcher{s.log}, Secret: s.secret,
+		Watcher: watcher{s.log}, Secret: s.secret, Pace: pace,
 		Version: version, URL: s.url, Hosts: c.Hosts, Logger: slog.Default(),
 	})
 	if err != nil {
 		return err
 	}
+	var local clients.Server
+	local.Program, local.Data = here(s.dir)
 	pages, err := httpapi.New(httpapi.Config{
 		Road: s.road, Desk: s.desk, Seater: s.house, Accounts: s.accounts, Queries: rows, Content: rows, Health: rows, Operator: s.operator, Webhooks: s.outside,
-		Registry: s.registry, Signer: s.signer, Log: slog.Default(), Kept: s.kept,
+		Registry: s.registry, Signer: s.signer, Log: slog.Default(), Kept: s.kept, Local: local, Pace: pace,
 		URL: s.url, Hosts: c.Hosts, Home: c.Workspaces[0], Version: version, Now: s.clock,
 	})
 	if err != nil {
@@ -219,6 +225,9 @@ func (s *server) greet(ctx context.Context, out io.Writer) error {
 			return err
 		}
 		if settings.Founder != "" {
+			if err := s.missed(ctx, out, ws); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := s.people.DropLinks(ctx, ws, string(httpapi.ForSetup)); err != nil {
@@ -234,10 +243,9 @@ func (s *server) greet(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// clientEntry is what people paste into their client's settings.
+// clientEntry is what people paste into most clients' settings.
 func clientEntry(url string) string {
-	return `  {"mcpServers": {"assent": {"type": "http", "url": "` + url + `/mcp",
-    "headers": {"Authorization": "Bearer ${ASSENT_KEY}"}}}}`
+	return "  " + strings.ReplaceAll(clients.Server{URL: url + "/mcp"}.Entries()[0].Text, "\n", "\n  ")
 }
 
 // serve answers until the context ends.

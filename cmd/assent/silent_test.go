@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -41,6 +42,33 @@ func TestAServerLeavesADatabaseThatIsSilent(t *testing.T) {
 	}
 	thaw()
 	start(t, dir).stop(t) // nothing is in the way
+}
+
+// TestACommandThatJoinsLeavesADatabaseThatIsSilent: also where the read models are
+// there too.
+func TestACommandThatJoinsLeavesADatabaseThatIsSilent(t *testing.T) {
+	c := pgtest.Start(t)
+	at := c.Database(t)
+	t.Setenv("ASSENT_LOG", at)
+	t.Setenv("ASSENT_READ", at)
+	dir := t.TempDir()
+	p := start(t, dir)
+	thaw := c.Freeze(t)
+	defer thaw()
+	for _, verb := range []string{"rebuild", "compare", "status"} {
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		out, err := command(ctx, "projections", verb, "--data", dir).CombinedOutput()
+		cancel()
+		if took := time.Since(begun); err == nil || !strings.Contains(string(out), "does not answer") || took > 15*time.Second {
+			t.Errorf("%s says after %v: %v %s", verb, took, err, out)
+		}
+	}
+	thaw()
+	if out, err := command(t.Context(), "projections", "rebuild", "--data", dir).CombinedOutput(); err != nil {
+		t.Errorf("once it is back: %v %s", err, out)
+	}
+	p.stop(t)
 }
 
 // TestADatabaseThatIsAwayIsNoFaultOfOurs: whoever reads meanwhile is told to ask
