@@ -46,7 +46,7 @@ type scopeChoice struct {
 }
 
 var modeMeanings = map[policy.Mode]string{
-	policy.Plan:   "Reads, previews and rehearses. Changes nothing.",
+	policy.Plan:   "Reads, previews and rehearses, and files plans for you to decide on. Changes nothing itself.",
 	policy.Manual: "You decide about every change.",
 	policy.Edits:  "Writes drafts on its own, each one undoable. Publishing, rolling back and removing wait for you.",
 	policy.Auto:   "Also publishes small, low-risk changes on its own. The rest waits for you.",

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -31,6 +30,9 @@ type auditView struct {
 
 // exportLink takes what the page is about away in one form.
 type exportLink struct{ Name, Path string }
+
+// exportNames are the forms as their makers write them.
+var exportNames = map[string]string{"csv": "CSV", "jsonl": "JSON lines", "cloudevents": "CloudEvents", "ocsf": "OCSF"}
 
 // folded are the filters that people need less often.
 var folded = []string{"target", "cause", "key", "session", "proposal", "skill", "until"}
@@ -101,7 +103,7 @@ func (s *Server) auditPage(w http.ResponseWriter, r *http.Request, who caller) e
 	asked.Del("limit")
 	for _, form := range ExportForms {
 		asked.Set("format", form)
-		v.Exports = append(v.Exports, exportLink{strings.ToUpper(form), "/api/v1/audit/export?" + asked.Encode()})
+		v.Exports = append(v.Exports, exportLink{exportNames[form], "/api/v1/audit/export?" + asked.Encode()})
 	}
 	return s.view(w, r, who, "audit", "Audit", "audit.html", v)
 }
