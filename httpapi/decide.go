@@ -108,6 +108,11 @@ func (s *Server) proposal(ctx context.Context, workspace, id string) (Proposal, 
 	if p.Words, err = s.unsealed(ctx, workspace, p.SealedWords); err != nil {
 		return p, err
 	}
+	rules, err := s.queries.Workspace(ctx, workspace)
+	if err != nil {
+		return p, err
+	}
+	p.UndoHours = rules.UndoHours
 	if p.Site = siteOf(p); p.Site != "" && p.State == proposal.Waiting {
 		if p.Preview, _, _, err = s.signer.Create(workspace, site.PreviewArgs{Site: p.Site, Proposal: id}, s.now()); err != nil {
 			return p, err

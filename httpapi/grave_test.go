@@ -97,3 +97,11 @@ func TestALightYesAsksForNothingMore(t *testing.T) {
 		t.Errorf("a publish of a new article asks for more: %s", page)
 	}
 }
+
+func TestACardSaysForHowLongItCanBeTakenBackHere(t *testing.T) {
+	w := newWorld(t)
+	w.must("home", w.ada.Person, "workspace.update", object{"undoHours": 72})
+	if page := w.do("GET", "/", "", as(w.ada)).Body.String(); !strings.Contains(page, "Yes, for 72 hours after it is done") {
+		t.Errorf("the card says %s", page)
+	}
+}

@@ -102,8 +102,9 @@ type Proposal struct {
 	Words     string            `json:"words,omitempty"` // of the decline; filled in here
 	Results   []proposal.Result `json:"results,omitempty"`
 	Names     map[string]string `json:"names,omitempty"`
-	Preview   string            `json:"preview,omitempty"` // where it can be looked at; filled in here
-	Clashes   []Clash           `json:"clashes,omitempty"` // others that wait and change the same things; filled in here
+	Preview   string            `json:"preview,omitempty"`   // where it can be looked at; filled in here
+	UndoHours int               `json:"undoHours,omitempty"` // how long what it does can be taken back; filled in here
+	Clashes   []Clash           `json:"clashes,omitempty"`   // others that wait and change the same things; filled in here
 
 	Sealed, SealedWords *domain.Sealed `json:"-"`
 }
